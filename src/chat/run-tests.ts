@@ -2,15 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 import { postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import {
-  EXIT,
-  InterruptedError,
-  LocalError,
-  NoReplyError,
-  PartnerctlError,
-  stopsRun,
-  UnexpectedReplyError,
-} from '../errors.ts';
+import { EXIT, InterruptedError, LocalError, PartnerctlError, stopsRun, UnexpectedReplyError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import type { Environment } from '../platform/io.ts';
 import { describeExpectation, findMismatches, type Mismatch } from './expectations.ts';
@@ -122,7 +114,12 @@ async function speak({ context, http }: TestRun, session: { source_id: string; s
   const { replies, failure, outage } = await awaitReplies(own, http, target, async () => undefined);
   const texts = replies.map(({ text }) => text ?? '');
   // That nobody could look is not the agent's silence.
-  return { texts, failure: failure && (outage ?? failure), seconds: Math.round((clock.now() - startedAt) / 100) / 10 };
+  const isSilence = failure?.exitCode === EXIT.noReply;
+  return {
+    texts,
+    failure: isSilence ? (outage ?? failure) : failure,
+    seconds: Math.round((clock.now() - startedAt) / 100) / 10,
+  };
 }
 
 /** @throws LocalError for a judge that does not run to its end; as `judge` */
@@ -166,8 +163,8 @@ async function hold(run: TestRun, { test }: TestCase, target: TestTarget): Promi
       turns.push({ ...result, failures });
       const [first] = failures;
       if (!first) continue;
-      const text = `Expected ${first.expected}, got ${first.expected.endsWith('it') ? first.got : JSON.stringify(first.got)}.`;
-      return { session_id, turns, error: new UnexpectedReplyError(text) };
+      const error = new UnexpectedReplyError(`Expected ${first.expected}.`, { why: `It got: ${first.got}` });
+      return { session_id, turns, error };
     }
     return { session_id, turns, error: undefined };
   } catch (error) {
@@ -219,12 +216,15 @@ async function runCase(run: TestRun, testCase: TestCase): Promise<TestResult> {
   let error: PartnerctlError | undefined;
   try {
     target = await testCase.findTarget();
-    while (held.length < repeat && !run.context.abortSignal.aborted && !stopsRun(held.at(-1)?.error)) {
-      held.push(await hold(run, testCase, target));
+    while (held.length < repeat && !run.stoppedBy) {
+      run.context.abortSignal.throwIfAborted();
+      const each = await hold(run, testCase, target);
+      held.push(each);
+      if (stopsRun(each.error)) run.stoppedBy ??= each.error;
     }
-    const failed = held.find((each) => each.error !== undefined);
-    const passed = held.filter((each) => each.error === undefined).length;
-    error = passed >= pass ? undefined : failed?.error;
+    const failures = held.flatMap((each) => each.error ?? []);
+    const isEnough = held.length - failures.length >= pass;
+    error = failures.find(stopsRun) ?? (isEnough ? undefined : (failures[0] ?? run.stoppedBy));
   } catch (thrown) {
     if (!(thrown instanceof PartnerctlError)) throw thrown;
     error = thrown;
@@ -267,8 +267,8 @@ export function decisiveOf(errors: readonly PartnerctlError[]): PartnerctlError 
   const services: readonly number[] = [EXIT.credentials, EXIT.balance, EXIT.rateLimited, EXIT.service];
   return (
     errors.find(({ exitCode }) => services.includes(exitCode)) ??
-    errors.find((error) => error instanceof UnexpectedReplyError) ??
-    errors.find((error) => error instanceof NoReplyError || error.exitCode === EXIT.noReply) ??
+    errors.find(({ exitCode }) => exitCode === EXIT.unexpectedReply) ??
+    errors.find(({ exitCode }) => exitCode === EXIT.noReply) ??
     errors[0]
   );
 }

@@ -190,6 +190,20 @@ describe('chat test', () => {
     expect(results[2]?.error?.message).toMatch(/^Not held: /);
   });
 
+  test('An empty balance in a repeat stops the rest, even of a conversation that has passed often enough', async () => {
+    const { hold, it } = await startAgent();
+    const good = talk('My invoice.', 'contains: invoice');
+    const yaml = ['one', 'two'].map((name) => `name: ${name}\n${good}`).join('\n---\n');
+    await it.faults({ kind: 'status', status: 402, on: 'POST /integrations/api-chat/message/', skip: 1 });
+    const ran = await hold(yaml, '--concurrency', '1', '--repeat', '3', '--pass', '1');
+    const { results } = ran.json<Report>();
+    expect(results.map(({ status, runs, passed }) => [status, runs, passed])).toEqual([
+      ['error', 2, 1],
+      ['error', 0, 0],
+    ]);
+    expect(ran.code).toBe(6);
+  });
+
   test('A history that fails until the time is over is an error of the service, and no missing reply', async () => {
     const { hold, it } = await startAgent();
     await it.faults({ kind: 'status', status: 503, on: 'GET /integrations/api-chat/history/' });
@@ -273,6 +287,9 @@ turns:
     expect(await run(['chat', 'test', file, '--check'], { env: { HOME: tempDirectory() } })).toMatchObject({ code: 0 });
     expect((await run(['chat', 'test', file, '--source', chat.source_id], { env })).code).toBe(14);
     expect((await run([...record.slice(0, -1), 'empty'], { env })).code).toBe(4);
+    // A record is no tail: the next one with --resume begins where it would have.
+    const resume = ['chat', 'tail', '--source', chat.source_id, '--session', 'ticket-1', '--resume', '--no-follow'];
+    expect((await run([...resume, '--query', 'role'], { env })).stdout).toBe('user\nassistant\n');
   });
 
   test('--schema is the JSON Schema of a conversation, and --dry-run only counts', async () => {
