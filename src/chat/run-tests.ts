@@ -163,7 +163,7 @@ async function hold(run: TestRun, { test }: TestCase, target: TestTarget): Promi
       turns.push({ ...result, failures });
       const [first] = failures;
       if (!first) continue;
-      const error = new UnexpectedReplyError(`Expected ${first.expected}.`, { why: `It got: ${first.got}` });
+      const error = new UnexpectedReplyError(`Expected ${first.expected}.`, { why: `Got: ${first.got}` });
       return { session_id, turns, error };
     }
     return { session_id, turns, error: undefined };
