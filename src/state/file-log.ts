@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { constants } from 'node:fs';
 import { access, type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -95,7 +96,8 @@ async function readMore(file: FileHandle, done: Progress | undefined): Promise<[
 }
 
 function toLines(bytes: Buffer, { file, offset, tail, line: from }: Progress): [LoadedLines, Progress] {
-  const lines = bytes.toString('utf8').split(/\r?\n/);
+  // Decoding UTF-8 costs more than all else of a large log.
+  const lines = bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8').split(/\r?\n/);
   const end = bytes.lastIndexOf('\n') + 1;
   const next = Buffer.concat([tail, bytes.subarray(Math.max(0, end - TAIL_BYTES), end)]).subarray(-TAIL_BYTES);
   return [
