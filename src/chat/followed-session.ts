@@ -90,6 +90,8 @@ export class FollowedSession {
   private held: readonly Message[] | undefined;
   private isCaughtUp = false;
   private wasRead = false;
+  /** The most pages that came in one reading, since everything was read. */
+  private furthest = 0;
   /** The last request. */
   private asked: { readonly elapsed: () => number; readonly limitMs: number };
   private readonly reported = new Set<SessionEvent['kind']>();
@@ -170,7 +172,7 @@ export class FollowedSession {
     const pages = readHistory(http, position, limits, (error) => this.recover(error));
     let fresh = 0;
     let before = cursor;
-    for (;;) {
+    for (let count = 1; ; count += 1) {
       const { value: page } = await limit(() => pages.next());
       if (!page) return { fresh, isEnd: false };
       await sessionCheck.check(ref, page.messages, limits);
@@ -178,7 +180,9 @@ export class FollowedSession {
       const unseen = shown.without(page.messages);
       const released = options.once ? unseen : unfinished.release(unseen, before, clock.now());
       shown.add(released, clock.now());
-      this.follower.health.arrive(this.key, released.length);
+      // A page that came before does not mean that the one behind it will.
+      if (released.length > 0 || count > this.furthest) this.follower.health.arrive(this.key, released.length);
+      this.furthest = Math.max(count, this.furthest);
       await this.reportGap(page, unseen.length, !this.isCaughtUp && cursor === undefined);
       await this.show(released);
       fresh += released.length;
@@ -274,6 +278,7 @@ export class FollowedSession {
       this.isCaughtUp = true;
       await this.emit({ kind: 'caught-up', ref });
     }
+    this.furthest = 0;
     const ended = this.follower.health.succeed(this.key);
     if (ended) await this.emit({ kind: 'recovered', ref, ...ended });
     await this.emit({ kind: 'polled', ref, at, isQuiet: fresh === 0 && !unfinished.isHolding });

@@ -78,6 +78,24 @@ test('A session is read to its end although one request in twenty fails', async 
   }
 });
 
+test.each([
+  ['501', 501, { 'content-type': 'application/json' }],
+  ['the 404 of a gateway', 404, { 'content-type': 'text/html' }],
+])(
+  'A page that never comes (%s) ends the reading with an error, although those before it come each time',
+  async (_, status, headers) => {
+    const server = await historyServer();
+    server.add('s', 30);
+    server.behave((request) => {
+      // The history ignores the message to read after, so that each reading begins with the first page.
+      if (request.url.searchParams.get('at') !== '20') return sendPage(request, server.sessions.get('s') ?? [], 10);
+      request.response.writeHead(status, headers).end('<html></html>');
+    });
+    const { code, ids } = await readAll(server, '--from-start');
+    expect({ code, ids }).toEqual({ code: 8, ids: idsFrom(0, 19) });
+  },
+);
+
 test('Each message is shown before the page behind it is requested', async () => {
   const server = await historyServer();
   server.add('s', 40);
