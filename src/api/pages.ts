@@ -282,11 +282,20 @@ class PageReader<Item> {
       throw withHint(error, { hint });
     }
     const message = `The list has more than the ${page.count} items of its first page.`;
-    throw this.incomplete(page, message, [`other items for page=${parameters.page} and the like`]);
+    throw this.incomplete(page, message, [`other items for page=${parameters.page} and the like`], false);
   }
 
-  /** Returns the error for a list that cannot be read to its end. @param signs what speaks of more: where, not its value */
-  private incomplete(page: SentPage<Item>, message: string, signs: readonly string[]): ShapeError {
+  /**
+   * Returns the error for a list that cannot be read to its end.
+   * @param signs what speaks of more: where, not its value
+   * @param mayBeAll whether the first page may be the whole list
+   */
+  private incomplete(
+    page: SentPage<Item>,
+    message: string,
+    signs: readonly string[],
+    mayBeAll = page.progress.step === undefined,
+  ): ShapeError {
     const { leaf } = this.list.operation;
     const { call, status, requestId } = page.response;
     const { step } = page.progress;
@@ -297,7 +306,7 @@ class PageReader<Item> {
     const seen = signs.join(', ');
     return new ShapeError(message, {
       why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.`,
-      hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(leaf, next)}`,
+      hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(leaf, next, mayBeAll)}`,
       ...{ status, requestId },
       details: { operation: call.operation.name, leaf: `${leaf}.next`, seen },
     });
