@@ -56,7 +56,7 @@ export interface PagedList<Item> {
   readonly recover?: ((error: unknown) => Promise<void>) | undefined;
 }
 
-/** Why reading ended, and what announces more of a history than can be requested: after the last page, before the first. */
+/** Why reading ended, and what announces more of a history than can be requested: after the last page, before it. */
 interface Ending {
   readonly end: End;
   readonly more?: readonly string[];
@@ -234,9 +234,11 @@ class PageReader<Item> {
     const { kind } = this.http.contract.next(operation.leaf);
     const isSetWhole = kind === 'none' && this.http.contract.leaf(`${operation.leaf}.next`).source === 'override';
     const [more, earlier] = [moreSigns(page, extent, isSetWhole), earlierSigns(page, extent)];
-    const { hasShifted, hasShrunk } = page.progress;
+    const { hasShifted, hasShrunk, hasHole } = page.progress;
     if (isList && (hasShrunk || (hasShifted && more.length > 0))) throw listChanged(operation, page.response);
     if (isList && more.length > 0) throw this.incomplete(page, NO_WAY, more);
+    // Nothing behind the last page has what is missing before it.
+    if (hasHole && more.length > 0) return { end: 'not proved', earlier: [...earlier, ...more] };
     if (more.length > 0 || earlier.length > 0) return { end: 'not proved', more, earlier };
     const stated = statedEnd(page, extent);
     if (stated) return { end: stated };
