@@ -195,8 +195,10 @@ class PageReader<Item> {
     const next = await this.attempt(step, page, request);
     if (typeof next === 'string' || next.fresh.size > 0) return next;
     if (step.kind === 'link' || step.kind === 'token') {
-      // A filter may be applied after a page was read: the one behind it has the rest. The last one may repeat what shifted.
-      return next.count === 0 || this.stepsFrom(next).length === 0 ? next : 'repeated';
+      // A filter may be applied after a page was read: the one behind it has the rest. The last one may repeat what shifted,
+      // which is less than the page before.
+      const isLast = next.count < page.count && this.stepsFrom(next).length === 0;
+      return next.count === 0 || isLast ? next : 'repeated';
     }
     return next.count === 0 ? 'nothing' : 'repeated';
   }
@@ -284,20 +286,15 @@ class PageReader<Item> {
       throw withHint(error, { hint });
     }
     const message = `The list has more than the ${page.count} items of its first page.`;
-    throw this.incomplete(page, message, [`other items for page=${parameters.page} and the like`], false);
+    throw this.incomplete(page, message, [`other items for page=${parameters.page} and the like`], true);
   }
 
   /**
    * Returns the error for a list that cannot be read to its end.
    * @param signs what speaks of more: where, not its value
-   * @param mayBeAll whether the first page may be the whole list
+   * @param isMore whether more than the first page was seen, as where another one was read
    */
-  private incomplete(
-    page: SentPage<Item>,
-    message: string,
-    signs: readonly string[],
-    mayBeAll = page.progress.step === undefined,
-  ): ShapeError {
+  private incomplete(page: SentPage<Item>, message: string, signs: readonly string[], isMore = false): ShapeError {
     const { leaf } = this.list.operation;
     const { call, status, requestId } = page.response;
     const { step } = page.progress;
@@ -308,7 +305,7 @@ class PageReader<Item> {
     const seen = signs.join(', ');
     return new ShapeError(message, {
       why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.`,
-      hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(leaf, next, mayBeAll)}`,
+      hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(leaf, next, !isMore && step === undefined)}`,
       ...{ status, requestId },
       details: { operation: call.operation.name, leaf: `${leaf}.next`, seen },
     });

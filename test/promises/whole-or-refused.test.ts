@@ -391,6 +391,13 @@ test('A page may be empty in the middle of a list, and repeat what shifted from 
   expectShown(await service.on(SPACES), upTo(3));
 });
 
+test('A last page that is the page before once more is not the end of a list', async () => {
+  const service = await startLists(25, LINKS);
+  const again = (item: typeof job) => json({ results: numbered(20, item).slice(10), next: null });
+  service.intervene((page, { path }) => (page === 3 ? again(path.includes('cron') ? job : space) : undefined));
+  for (const argv of [JOBS, SPACES, ...guards(25)]) await expectRefused(service, argv, 'list.next');
+});
+
 test('A Link header that cannot be read is not taken for the end of a list', async () => {
   const service = await startLists(0, SILENT);
   service.respond(json([space(1)], 200, { link: '<?page=2; rel="next"' }));
