@@ -23,12 +23,16 @@ export function isRejected(error: PartnerctlError): boolean {
   );
 }
 
-/** Returns the commands that say how a list, or a history, continues. @param next the likeliest value to set */
-export function pagingFixes(list: ListLeaf, next = 'page:<parameter>'): string {
+/**
+ * Returns the commands that say how a list, or a history, continues.
+ * @param next the likeliest value to set
+ * @param mayBeAll whether its first page may be all: not if another one had more
+ */
+export function pagingFixes(list: ListLeaf, next = 'page:<parameter>', mayBeAll = true): string {
   if (next === 'none')
     return `The contract says that the first page is all. To follow what the service announces, run: partnerctl contract set ${list}.next auto`;
+  const none = mayBeAll ? `If what was read is all, run: partnerctl contract set ${list}.next none\n` : '';
   return `If you know how the next page is requested, run:
 partnerctl contract set ${list}.next '${next}' (or 'offset:<parameter>', 'link:<path>', 'token:<path>:<parameter>')
-If what was read is all, run: partnerctl contract set ${list}.next none
-If the service publishes an OpenAPI document, it says so: partnerctl contract import <address>`;
+${none}If the service publishes an OpenAPI document, it says so: partnerctl contract import <address>`;
 }

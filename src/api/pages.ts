@@ -56,7 +56,7 @@ export interface PagedList<Item> {
   readonly recover?: ((error: unknown) => Promise<void>) | undefined;
 }
 
-/** Why reading ended, and what announces more of a history than can be requested: after the last page, before the first. */
+/** Why reading ended, and what announces more of a history than can be requested: after the last page, before it. */
 interface Ending {
   readonly end: End;
   readonly more?: readonly string[];
@@ -195,8 +195,10 @@ class PageReader<Item> {
     const next = await this.attempt(step, page, request);
     if (typeof next === 'string' || next.fresh.size > 0) return next;
     if (step.kind === 'link' || step.kind === 'token') {
-      // A filter may be applied after a page was read: the one behind it has the rest. The last one may repeat what shifted.
-      return next.count === 0 || this.stepsFrom(next).length === 0 ? next : 'repeated';
+      // A filter may be applied after a page was read: the one behind it has the rest. The last one may repeat what shifted,
+      // which is less than the page before.
+      const isLast = next.count < page.count && this.stepsFrom(next).length === 0;
+      return next.count === 0 || isLast ? next : 'repeated';
     }
     return next.count === 0 ? 'nothing' : 'repeated';
   }
@@ -234,9 +236,11 @@ class PageReader<Item> {
     const { kind } = this.http.contract.next(operation.leaf);
     const isSetWhole = kind === 'none' && this.http.contract.leaf(`${operation.leaf}.next`).source === 'override';
     const [more, earlier] = [moreSigns(page, extent, isSetWhole), earlierSigns(page, extent)];
-    const { hasShifted, hasShrunk } = page.progress;
+    const { hasShifted, hasShrunk, hasHole } = page.progress;
     if (isList && (hasShrunk || (hasShifted && more.length > 0))) throw listChanged(operation, page.response);
     if (isList && more.length > 0) throw this.incomplete(page, NO_WAY, more);
+    // Nothing behind the last page has what is missing before it.
+    if (hasHole && more.length > 0) return { end: 'not proved', earlier: [...earlier, ...more] };
     if (more.length > 0 || earlier.length > 0) return { end: 'not proved', more, earlier };
     const stated = statedEnd(page, extent);
     if (stated) return { end: stated };
@@ -282,11 +286,15 @@ class PageReader<Item> {
       throw withHint(error, { hint });
     }
     const message = `The list has more than the ${page.count} items of its first page.`;
-    throw this.incomplete(page, message, [`other items for page=${parameters.page} and the like`]);
+    throw this.incomplete(page, message, [`other items for page=${parameters.page} and the like`], true);
   }
 
-  /** Returns the error for a list that cannot be read to its end. @param signs what speaks of more: where, not its value */
-  private incomplete(page: SentPage<Item>, message: string, signs: readonly string[]): ShapeError {
+  /**
+   * Returns the error for a list that cannot be read to its end.
+   * @param signs what speaks of more: where, not its value
+   * @param isMore whether more than the first page was seen, as where another one was read
+   */
+  private incomplete(page: SentPage<Item>, message: string, signs: readonly string[], isMore = false): ShapeError {
     const { leaf } = this.list.operation;
     const { call, status, requestId } = page.response;
     const { step } = page.progress;
@@ -297,7 +305,7 @@ class PageReader<Item> {
     const seen = signs.join(', ');
     return new ShapeError(message, {
       why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.`,
-      hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(leaf, next)}`,
+      hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(leaf, next, !isMore && step === undefined)}`,
       ...{ status, requestId },
       details: { operation: call.operation.name, leaf: `${leaf}.next`, seen },
     });

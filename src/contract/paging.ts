@@ -20,6 +20,8 @@ export interface Progress {
   readonly items: number;
   readonly pages: number;
   readonly emptyPages: number;
+  /** Whether a page without items came before one with some: what a total has beside them may be missing there. */
+  readonly hasHole: boolean;
   readonly step: PageStep | undefined;
   readonly totals: ReadonlyMap<string, number>;
   /** Whether the list changed between two pages: a total did, or an item came twice. */
@@ -39,6 +41,7 @@ export function addPage(
     items: (before?.items ?? 0) + added,
     pages: (before?.pages ?? 0) + 1,
     emptyPages: items > 0 ? 0 : (before?.emptyPages ?? 0) + 1,
+    hasHole: before?.hasHole === true || (items > 0 && before !== undefined && before.emptyPages > 0),
     step,
     totals,
     hasShifted: before?.hasShifted === true || added < items || growth.some((each) => each !== 0),

@@ -391,6 +391,13 @@ test('A page may be empty in the middle of a list, and repeat what shifted from 
   expectShown(await service.on(SPACES), upTo(3));
 });
 
+test('A last page that is the page before once more is not the end of a list', async () => {
+  const service = await startLists(25, LINKS);
+  const again = (item: typeof job) => json({ results: numbered(20, item).slice(10), next: null });
+  service.intervene((page, { path }) => (page === 3 ? again(path.includes('cron') ? job : space) : undefined));
+  for (const argv of [JOBS, SPACES, ...guards(25)]) await expectRefused(service, argv, 'list.next');
+});
+
 test('A Link header that cannot be read is not taken for the end of a list', async () => {
   const service = await startLists(0, SILENT);
   service.respond(json([space(1)], 200, { link: '<?page=2; rel="next"' }));
@@ -494,6 +501,7 @@ describe('a list that says nothing of pages', () => {
       const service = await startLists(count, { ...SILENT, start, size });
       await expectRefused(service, JOBS, 'partnerctl contract set cron_jobs.list.next ');
       await expectRefused(service, createJob(count), 'partnerctl contract set cron_jobs.list.next ');
+      expect((await service.on(createJob(count))).stderr).not.toContain('cron_jobs.list.next none');
       await service.on(['contract', 'set', 'cron_jobs.list.next', next]);
       expectShown(await service.on(JOBS), upTo(count));
       expect((await service.on(createJob(count))).code).toBe(5);
@@ -593,6 +601,18 @@ describe('a stated total proves the way that brings it', () => {
   test('A list that ends with fewer items than it states is refused', async () => {
     const send = ({ items, from }: Page) => ({ body: { items, offset: from, total: 27 } });
     await expectRefused(await startLists(25, { start: byParameter('offset'), send }), SPACES, 'run the command again');
+  });
+
+  test('While a further page has nothing, no refusal says how to take the first page for the whole list', async () => {
+    const send = ({ items, total }: Page) => ({ body: { items, total } });
+    const service = await startLists(25, { start: byParameter('offset'), send });
+    service.intervene((page) => (page === 3 ? json({ items: [], total: 25 }) : undefined));
+    for (const argv of guards(25)) {
+      await expectRefused(service, argv, 'list.next');
+      expect((await service.on(argv)).stderr).not.toContain('list.next none');
+    }
+    service.heal();
+    expect((await service.on(createJob(25))).code).toBe(5);
   });
 
   test('A total that no tried way brings is refused with the command', async () => {

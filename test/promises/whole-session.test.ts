@@ -96,6 +96,19 @@ test.each([
   },
 );
 
+test('Messages that an empty page stands for, which the stated count still has, are not passed over in silence', async () => {
+  const server = await historyServer();
+  server.add('s', 45);
+  server.behave(({ json, url }, wellBehaved) => {
+    const [entries, at] = [wellBehaved(), Number(url.searchParams.get('at') ?? 0)];
+    const next = at + 12 < entries.length ? nextPath(url, 'at', at + 12) : null;
+    json(200, { count: entries.length, next, results: at === 24 ? [] : entries.slice(at, at + 12) });
+  });
+  const { code, ids, stderr } = await readAll(server, '--from-start');
+  expect({ code, ids }).toEqual({ code: 8, ids: [...idsFrom(0, 23), ...idsFrom(36, 44)] });
+  expect(stderr).toContain('count: 45, and 33 read');
+});
+
 test('Each message is shown before the page behind it is requested', async () => {
   const server = await historyServer();
   server.add('s', 40);
