@@ -4,8 +4,10 @@ import type { Http } from '../api/http.ts';
 import { InterruptedError, LocalError, stopsRun } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { groupBy } from '../platform/group-by.ts';
-import { openPlaces, type Places } from './places.ts';
+import { openChatDirectory } from './chat-directory.ts';
+import { Places } from './places.ts';
 import { type Row, readRows } from './rows.ts';
+import { SentLog } from './sent-log.ts';
 import { type ChatContext, sessionKey } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
 
@@ -44,16 +46,18 @@ function resultOf({ text: _, ...row }: Row, status: RowResult['status'], more: P
 interface RowsRun {
   readonly http: Http;
   readonly places: Places;
+  readonly sent: SentLog;
   readonly interrupt: AbortSignal;
   readonly dryRun: boolean;
   /** The line of a failure that all others would have, too. */
   stoppedAt?: number;
 }
 
-async function post({ http, places }: RowsRun, row: Row): Promise<RowResult> {
+async function post({ http, places, sent }: RowsRun, row: Row): Promise<RowResult> {
   try {
     const { message_id, created = null } = await postMessage(http, row);
-    await places.addSent(row, message_id);
+    await places.remember(row);
+    await sent.add(row, message_id);
     return resultOf(row, 'sent', { message_id, created });
   } catch (error) {
     if (!(error instanceof InterruptedError)) return resultOf(row, 'failed', { error });
@@ -64,7 +68,7 @@ async function post({ http, places }: RowsRun, row: Row): Promise<RowResult> {
 
 /** @param failedAt the line of an earlier row of the session that is not known to be sent */
 async function sendRow(run: RowsRun, row: Row, failedAt: number | undefined): Promise<RowResult> {
-  const message_id = run.places.findSent(row);
+  const message_id = run.sent.find(row);
   if (message_id !== undefined) return resultOf(row, 'skipped', { message_id });
   if (run.dryRun) return resultOf(row, 'planned');
   const heldBy = run.stoppedAt ?? failedAt;
@@ -97,10 +101,11 @@ export async function prepareRows(
   const http = await context.http();
   const source_id = source && (await findSource(http, source, context.command));
   const rows = readRows(name, text, { source_id, session_id });
-  const places = await openPlaces(context, http);
+  const directory = await openChatDirectory(context);
+  const [places, sent] = [new Places(directory, http), new SentLog(directory, http)];
   for (const row of rows) places.check(row);
   const { progress, signals } = context;
-  const run: RowsRun = { http, places, interrupt: signals.interrupt, dryRun };
+  const run: RowsRun = { http, places, sent, interrupt: signals.interrupt, dryRun };
   return emitted(async (emit) => {
     if (!dryRun) progress.start('Sending the messages');
     let done = 0;
