@@ -26,6 +26,11 @@ export async function createPaint(color: boolean): Promise<Paint> {
     warn: chalk.yellow,
     dim: chalk.dim,
     heading: chalk.bold,
+    series1: chalk.cyan,
+    series2: chalk.magenta,
+    series3: chalk.blue,
+    series4: chalk.cyanBright,
+    series5: chalk.magentaBright,
   };
   return (text, style) => (style === undefined || text === '' ? text : styles[style](text));
 }

@@ -10,8 +10,11 @@ export type Cell = string | number | boolean | null | undefined;
 
 export type Tone = 'good' | 'bad' | 'warn' | 'dim';
 
-/** A tone, or `heading` (stands out), or `plain` (no tone, although the line has one). */
-export type Style = Tone | 'heading' | 'plain';
+/** Colors that tell things of one kind apart, and say nothing else. */
+export const SERIES = ['series1', 'series2', 'series3', 'series4', 'series5'] as const;
+
+/** A tone, or `heading` (stands out), or `plain` (no tone, although the line has one), or the color of a series. */
+export type Style = Tone | 'heading' | 'plain' | (typeof SERIES)[number];
 
 /** Plain text, or a list of parts with optional tones. */
 export type TonedText = string | readonly { readonly text: string; readonly tone?: Style | undefined }[];

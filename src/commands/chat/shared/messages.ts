@@ -3,7 +3,7 @@ import type { WatchEvent } from '../../../chat/watch.ts';
 import type { Context } from '../../../cli/context.ts';
 import type { Message, SessionRef } from '../../../contract/messages.ts';
 import { RateLimitError } from '../../../errors.ts';
-import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
+import { SERIES, type StreamEvent, type TonedText } from '../../../output/command-result.ts';
 import { describeError } from '../../../output/error-text.ts';
 import { stringifyJson } from '../../../output/json.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
@@ -30,13 +30,21 @@ function toLocalTime(text: string): string {
   return Number.isNaN(time.getTime()) ? sanitizeLine(text) : time.toLocaleString('sv-SE');
 }
 
+/** Returns the color of a session: the same in every run, and mostly another than that of the next session. */
+function colorOf(label: string): (typeof SERIES)[number] | undefined {
+  let sum = 0;
+  for (const character of label) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 65_521;
+  return SERIES[sum % SERIES.length];
+}
+
 /** Formats a message for people. */
 export function formatMessageLines(message: Message, { label, showTimestamp }: Label): Exclude<TonedText, string> {
   const timestamp = showTimestamp ? `${toLocalTime(message.created_at ?? '-')} ` : '';
   const name = label === undefined ? '' : `[${sanitizeLine(label)}] `;
   const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
   return [
-    { text: `${timestamp}${name}`, tone: 'dim' },
+    { text: timestamp, tone: 'dim' },
+    { text: name, tone: colorOf(name) },
     { text: sanitizeLine(message.role), tone },
     { text: `: ${hangingText(readableText(message))}\n` },
   ];
