@@ -40,6 +40,18 @@ export const SUMMARY = ['--summary', 'write a summary to the page of the run; th
 /** Where the summary goes instead; for other systems than GitHub Actions. */
 export const SUMMARY_FILE = ['--summary-file <path>', 'write the summary to this file'] as const;
 
+/** A file of values. */
+export const VAR_FILE = [
+  '--var-file <path>',
+  'a YAML file of values, NAME: text, and `service:`, the only base URL that they are for; --var and rows win over it, and it wins over the environment',
+] as const;
+
+/** Rows, with which manifests are read. */
+export const ROWS = [
+  '--rows <path>',
+  'read the manifests once for each row of this file: CSV, or .ndjson. Its columns are the variables; --var wins over them',
+] as const;
+
 /** Whether an option may be given several times. */
 export function isRepeatable(option: Option): boolean {
   return Array.isArray(option.defaultValue);

@@ -1,5 +1,5 @@
 import { leaf, run } from '../cli/leaf.ts';
-import { collect, SPACE_HELP } from '../cli/options.ts';
+import { collect, SPACE_HELP, VAR_FILE } from '../cli/options.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
 import type { Column } from '../output/command-result.ts';
@@ -48,11 +48,12 @@ export const exportManifests = () =>
     .option('--out <dir>', 'the directory of the files')
     .option('--update', 'update existing files')
     .option('--var <NAME=value>', 'a value for ${NAME} in existing files; repeatable', collect, [])
+    .option(...VAR_FILE)
     .action(
-      run(async (context, spaces, { out = '', update = false, var: texts }) => {
-        const { parseVariables } = await import('../provision/read-manifests.ts');
+      run(async (context, spaces, { out = '', update = false, ...options }) => {
+        const { readVariables } = await import('../provision/variables.ts');
         const { exportSpaces } = await import('../provision/export.ts');
-        const lookup = parseVariables(texts, context.env);
+        const { lookup } = await readVariables(context, options);
         const results = exportSpaces(context, spaces, { out, update, lookup });
         return batchResult(results, SPACES, context.signals, (done) => context.progress.update(`Exported: ${done}`));
       }),
