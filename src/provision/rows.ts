@@ -1,21 +1,19 @@
-import { isJsonObject } from '../contract/json.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { type Problem, ProblemList, type Row, type YamlSource } from '../yaml/problem.ts';
 import { parseJsonText, quoted } from '../yaml/text.ts';
 
-/** A file of rows: one manifest, or set of manifests, is made with each. */
+/** A file of rows: manifests are read once for each. */
 export interface Table {
-  readonly rows: readonly Row[];
-  /** The columns, which have the names of variables. */
+  /** The names of variables; a row has a value for each, in this order. */
   readonly columns: readonly string[];
-  /** The mistakes in rows, which are then not in `rows`. Nothing may be sent while there is one. */
+  /** Those without a mistake. */
+  readonly rows: readonly Row[];
+  /** The mistakes. Nothing may be sent while there is one. */
   readonly problems: readonly Problem[];
 }
 
-/** A row as it was read, from the line that it starts on. */
-interface RawRow {
-  readonly line: number;
-  readonly fields: readonly (readonly [column: string, value: unknown])[];
-}
+/** What a reader of a format found, and reported the rest of. */
+type Content = Pick<Table, 'columns' | 'rows'>;
 
 const CSV_MISTAKES: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: 'a quote is opened, and not closed',
@@ -25,65 +23,66 @@ const CSV_MISTAKES: Readonly<Record<string, string>> = {
 
 const QUOTES_HINT = 'write values with commas, quotes, or line breaks as "…", and a quote in them as ""';
 
-/** Reads CSV (RFC 4180). A first row names the columns. Reports a syntax error, behind which nothing can be read. */
-async function readCsv(problems: ProblemList): Promise<{ columns: readonly string[]; rows: readonly RawRow[] }> {
+/** Reads CSV (RFC 4180), whose first row names the columns. Behind a syntax error, nothing can be read. */
+async function readCsv(problems: ProblemList): Promise<Content> {
   const { CsvError, parse } = await import('csv-parse/sync');
-  const rows: { readonly line: number; readonly values: readonly string[] }[] = [];
+  const { name, text } = problems;
+  const rows: Row[] = [];
+  let columns: readonly string[] | undefined;
   let [lines, empty] = [0, 0];
+  const onRecord = (values: string[], info: { readonly lines: number; readonly empty_lines: number }): null => {
+    // Without the empty lines before it.
+    const line = lines + 1 + info.empty_lines - empty;
+    [lines, empty] = [info.lines, info.empty_lines];
+    columns ??= values;
+    const count = `${values.length} ${values.length === 1 ? 'value' : 'values'}`;
+    if (values.length !== columns.length) {
+      const wanted = `${name}:1 has ${columns.length}: ${quoted(columns.join(', '))}`;
+      problems.add(problems.startOf(line), `this row has ${count}, and ${wanted}`);
+    } else if (columns !== values) rows.push({ place: `${name}:${line}`, values });
+    return null;
+  };
   try {
-    parse(problems.text, {
-      ...{ relax_column_count: true, skip_empty_lines: true, record_delimiter: '\n' },
-      on_record(values: string[], info) {
-        rows.push({ line: lines + 1 + info.empty_lines - empty, values });
-        [lines, empty] = [info.lines, info.empty_lines];
-        return null;
-      },
-    });
+    const options = { relax_column_count: true, skip_empty_lines: true, record_delimiter: '\n' };
+    parse(text, { ...options, on_record: onRecord });
   } catch (error) {
     const mistake = error instanceof CsvError ? CSV_MISTAKES[error.code] : undefined;
     if (mistake === undefined) throw error;
     problems.add(problems.startOf(lines + 1), `invalid CSV: ${mistake}`, QUOTES_HINT);
   }
-  const [header, ...others] = rows;
-  const columns = header?.values ?? [];
-  const fieldsOf = (values: readonly string[]) => values.map((value, index) => [columns[index] ?? '', value] as const);
-  return { columns, rows: others.map(({ line, values }) => ({ line, fields: fieldsOf(values) })) };
+  return { columns: columns ?? [], rows };
+}
+
+/** What is wrong with an object as a row with these columns. */
+function* findMistakes(row: JsonObject, columns: readonly string[]): Generator<string, void, void> {
+  for (const column of columns) {
+    const value = row[column];
+    if (value === undefined) yield `this row has no ${quoted(column)}, and the first one has it`;
+    else if (typeof value !== 'string') yield `${quoted(column)} must be text, not ${JSON.stringify(value)}`;
+  }
+  for (const key of Object.keys(row)) if (!columns.includes(key)) yield `the first row has no ${quoted(key)}`;
 }
 
 /** Reads a JSON object per line. The keys of the first one are the columns. */
-function readNdjson(problems: ProblemList): { columns: readonly string[]; rows: readonly RawRow[] } {
-  const rows = problems.text.split('\n').flatMap((text, index): RawRow[] => {
-    if (text.trim() === '') return [];
-    const line = index + 1;
-    const parsed = parseJsonText(text);
-    if ('value' in parsed && isJsonObject(parsed.value)) return [{ line, fields: Object.entries(parsed.value) }];
-    problems.add(problems.startOf(line), 'message' in parsed ? parsed.message : 'a row must be a JSON object');
-    return [];
-  });
-  return { columns: rows[0]?.fields.map(([column]) => column) ?? [], rows };
-}
-
-/** Checks that a row has a text for each column. @returns nothing after a problem */
-function checkRow({ line, fields }: RawRow, columns: readonly string[], problems: ProblemList): Row[] {
-  const [at, before] = [problems.startOf(line), problems.size];
-  const values = new Map<string, string>();
-  for (const [column, value] of fields) {
-    if (typeof value === 'string') values.set(column, value);
-    else problems.add(at, `${quoted(column)} must be text, not ${JSON.stringify(value)}`, 'put quotes around it');
+function readNdjson(problems: ProblemList): Content {
+  const rows: Row[] = [];
+  let columns: readonly string[] | undefined;
+  for (const [index, line] of problems.text.split('\n').entries()) {
+    const parsed = line.trim() === '' ? undefined : parseJsonText(line);
+    if (parsed === undefined) continue;
+    const row = 'value' in parsed && isJsonObject(parsed.value) ? parsed.value : undefined;
+    columns ??= row && Object.keys(row);
+    const notRow = 'message' in parsed ? parsed.message : 'a row must be a JSON object';
+    const mistakes = row && columns ? [...findMistakes(row, columns)] : [notRow];
+    for (const mistake of mistakes) problems.add(problems.startOf(index + 1), mistake);
+    const values = columns?.map((column) => String(row?.[column])) ?? [];
+    if (mistakes.length === 0) rows.push({ place: `${problems.name}:${index + 1}`, values });
   }
-  const names = fields.map(([column]) => column);
-  const missing = columns.find((column) => !names.includes(column));
-  if (fields.length !== columns.length) {
-    const count = `${fields.length} ${fields.length === 1 ? 'value' : 'values'}`;
-    const wanted = `${problems.name}:1 has ${columns.length}: ${quoted(columns.join(', '))}`;
-    problems.add(at, `this row has ${count}, and ${wanted}`);
-  } else if (missing !== undefined)
-    problems.add(at, `this row has no ${quoted(missing)}, and ${problems.name}:1 has it`);
-  return problems.size === before ? [{ place: `${problems.name}:${line}`, values }] : [];
+  return { columns: columns ?? [], rows };
 }
 
 /**
- * Reads a file of rows: NDJSON if its name ends in `.ndjson`, and CSV otherwise. Values are texts. Line breaks in them
+ * Reads a file of rows: NDJSON if its name ends in `.ndjson`, and CSV otherwise. Values are texts. Line breaks in CSV
  * become line feeds, as in YAML.
  */
 export async function parseRows({ name, text }: YamlSource): Promise<Table> {
@@ -95,6 +94,5 @@ export async function parseRows({ name, text }: YamlSource): Promise<Table> {
     const hint = 'in CSV, the first line names the columns, and each other line is a row';
     problems.add(problems.startOf(1), 'this table has no row', hint);
   }
-  const checked = rows.flatMap((row) => checkRow(row, columns, problems));
-  return { rows: checked, columns, problems: problems.sorted() };
+  return { columns, rows, problems: problems.sorted() };
 }

@@ -85,11 +85,12 @@ export async function readVariables(
   const file = varFile === undefined ? undefined : await readVariableFile(context, varFile);
   const table =
     rows === undefined ? undefined : await parseRows(await readSource(rows, context.io.stdin, context.abortSignal));
+  const columns = new Map(table?.columns.map((column, index) => [column, index]));
   const used = new Set<string>();
   return {
     lookup(name, row) {
       used.add(name);
-      return given.get(name) ?? row?.values.get(name) ?? file?.get(name) ?? context.env[name];
+      return given.get(name) ?? row?.values[columns.get(name) ?? -1] ?? file?.get(name) ?? context.env[name];
     },
     table,
     named: [

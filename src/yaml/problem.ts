@@ -4,11 +4,12 @@ import { InputError } from '../errors.ts';
 import { groupBy } from '../platform/group-by.ts';
 import { printable } from './text.ts';
 
-/** A row of a table, whose columns are variables. */
+/** A row of a table, whose columns are the names of variables. */
 export interface Row {
   /** File and line: `customers.csv:17`. */
   readonly place: string;
-  readonly values: ReadonlyMap<string, string>;
+  /** In the order of the columns. */
+  readonly values: readonly string[];
 }
 
 export interface YamlSource {

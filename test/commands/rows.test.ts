@@ -104,7 +104,7 @@ const MISTAKES: readonly (readonly [csv: string, message: string, template?: str
 /** The same for NDJSON. */
 const NDJSON_MISTAKES: readonly (readonly [ndjson: string, message: string])[] = [
   ['{"ID":"a","NAME":7}', 'T:1:1: "NAME" must be text, not 7'],
-  ['{"ID":"a","NAME":"A"}\n{"ID":"b","NAM":"B"}', 'T:2:1: this row has no "NAME", and T:1 has it'],
+  ['{"ID":"a","NAME":"A"}\n{"ID":"b","NAM":"B"}', 'T:2:1: this row has no "NAME", and the first one has it'],
   ['{"ID":"a","NAME":"A"}\n[]', 'T:2:1: a row must be a JSON object'],
   ['{"ID":"a","NAME":"A"}\n{"ID":"b"', 'T:2:1: invalid JSON'],
 ];
