@@ -43,13 +43,13 @@ export const SUMMARY_FILE = ['--summary-file <path>', 'write the summary to this
 /** A file of values. */
 export const VAR_FILE = [
   '--var-file <path>',
-  'a YAML file of values, NAME: text, and `service:`, the only base URL that they are for; --var and rows win over it, and it wins over the environment',
+  'a YAML file of values, NAME: text; with service: <base URL>, for this one only. It wins over the environment, and --rows over it',
 ] as const;
 
 /** Rows, with which manifests are read. */
 export const ROWS = [
   '--rows <path>',
-  'read the manifests once for each row of this file: CSV, or .ndjson. Its columns are the variables; --var wins over them',
+  'read the manifests once for each row of a CSV or .ndjson file, or of standard input (-): its columns are variables. --var wins over it',
 ] as const;
 
 /** Whether an option may be given several times. */

@@ -34,7 +34,7 @@ const SPACES: Batch<ExportResult> = {
 export const exportManifests = () =>
   leaf('export', 'Write the spaces of the service as manifests', {
     description:
-      'Writes a manifest for each space, with its agents, chats, and jobs, of which `plan` says that there is nothing to do. Sends only reads. A text that the service does not show is "(not shown)" in the file. The file of a space that is already described in the directory stays as it is; if it differs, --update brings it up to date, and keeps its comments, its order, and the variables whose values are right.',
+      'Writes a manifest for each space, with its agents, chats, and jobs, of which `plan` says that there is nothing to do. Sends only reads. A text that the service does not show is "(not shown)" in the file. The file of a space that is already described in the directory stays as it is; if it differs, --update brings it up to date, and keeps its comments, its order, and the variables whose values are right. Spaces that were made of rows get a file each, too: give them a directory without the file of --rows.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     exits: ['partial'],
     examples: [

@@ -19,7 +19,12 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
   return leaf(name, summary, { ...meta, exits: [...exits, ...(meta.exits ?? [])] })
     .argument('[file...]', 'YAML files, directories of them, or - for standard input')
     .option('--schema', 'print the JSON Schema of a manifest')
-    .option('--var <NAME=value>', 'a value for ${NAME} that wins over all others; repeatable', collect, [])
+    .option(
+      '--var <NAME=value>',
+      'a value for ${NAME} that wins over --rows, --var-file, and the environment; repeatable',
+      collect,
+      [],
+    )
     .option(...VAR_FILE)
     .option(...ROWS)
     .option('--concurrency <n>', 'how many documents at a time', integer(1, 64), 4)
