@@ -41,14 +41,13 @@ function decodeFacts(records: readonly LogRecord[], origin: string): SpaceFact[]
 
 const jobSchema = v.object({ key: v.string(), data: v.object({ agent_id: v.string() }) });
 
-/**
- * The records about a space, of any service: its own ones, and those of the jobs of the agents that they name.
- */
+/** The records about a space, of any service: its own ones, and those of the jobs of the agents that they name. */
 export function recordsOfSpace(
   records: readonly LogRecord[],
-  { by, value }: { readonly by: 'space_id' | 'external_space_id'; readonly value: string },
+  field: 'space_id' | 'external_space_id',
+  id: string,
 ): readonly LogRecord[] {
-  const isOwn = (record: LogRecord) => record.type === SPACE_TYPE && record[by] === value;
+  const isOwn = (record: LogRecord) => record.type === SPACE_TYPE && record[field] === id;
   const agents = new Set(
     records.filter(isOwn).flatMap((record) => {
       const { success, output } = v.safeParse(factSchema, record);

@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
   { header: 'ABOUT', value: ({ record }) => describeRecord(record), isNote: true },
 ];
 
-/** @throws as `findSpace`, which only a name needs */
+/** Selects what is about a space. Only a name needs the service. @throws as `findSpace` */
 async function selectSpace(
   context: Context,
   records: readonly NumberedRecord[],
@@ -51,19 +51,9 @@ async function selectSpace(
   const { recordsOfSpace } = await import('../../provision/space-record.ts');
   const reference = parseReference(typed);
   const { by, value } = reference;
-  const space =
-    by === 'external_space_id'
-      ? { by, value }
-      : ({
-          by: 'space_id',
-          value: by === 'id' ? value : (await findSpace(await context.http(), reference)).space_id,
-        } as const);
-  const about = new Set(
-    recordsOfSpace(
-      records.map(({ record }) => record),
-      space,
-    ),
-  );
+  const id = by === 'name' ? (await findSpace(await context.http(), reference)).space_id : value;
+  const all = records.map(({ record }) => record);
+  const about = new Set(recordsOfSpace(all, by === 'external_space_id' ? by : 'space_id', id));
   return records.filter(({ record }) => about.has(record));
 }
 
