@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { COMMON_EXITS, EXIT, type ExitName } from '../errors.ts';
+import { COMMON_EXITS, EXIT, type ExitName, UsageError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { Context } from './context.ts';
 import { exitTexts, HELP_TOPICS, optionHelp, sectionsAfter, topicsOf } from './help.ts';
@@ -52,6 +52,19 @@ export async function formatHelp(
   const found = findCommand(words, program);
   if (!found) throw unknownTopic(words, program);
   return `${found.helpInformation()}${sectionsAfter(found)}\n`;
+}
+
+/**
+ * Returns the topic `skill` as a SKILL.md: its first paragraph is also the description, by which agents choose a skill.
+ * @throws UsageError for other words
+ */
+export function formatSkill(words: readonly string[], program: CommandUnknownOpts): string {
+  const topic = findTopic(words, program);
+  if (topic?.name !== 'skill') {
+    throw new UsageError('--file is an option of the topic skill.', { hint: 'Use: partnerctl help skill --file' });
+  }
+  const [, description = ''] = topic.text.split('\n\n');
+  return `---\nname: partnerctl\ndescription: ${JSON.stringify(description.replaceAll('\n', ' '))}\n---\n\n${topic.text}`;
 }
 
 function optionJson(option: Option) {

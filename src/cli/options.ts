@@ -40,6 +40,18 @@ export const SUMMARY = ['--summary', 'write a summary to the page of the run; th
 /** Where the summary goes instead; for other systems than GitHub Actions. */
 export const SUMMARY_FILE = ['--summary-file <path>', 'write the summary to this file'] as const;
 
+/** A file of values. */
+export const VAR_FILE = [
+  '--var-file <path>',
+  'a YAML file of values, NAME: text; with service: <base URL>, for this one only. It wins over the environment, and --rows over it',
+] as const;
+
+/** Rows, with which manifests are read. */
+export const ROWS = [
+  '--rows <path>',
+  'read the manifests once for each row of a CSV or .ndjson file, or of standard input (-): its columns are variables. --var wins over it',
+] as const;
+
 /** Whether an option may be given several times. */
 export function isRepeatable(option: Option): boolean {
   return Array.isArray(option.defaultValue);

@@ -1,5 +1,5 @@
 import { leaf, run } from '../cli/leaf.ts';
-import { CONFIRM, collect, integer, SUMMARY, SUMMARY_FILE } from '../cli/options.ts';
+import { CONFIRM, collect, integer, ROWS, SUMMARY, SUMMARY_FILE, VAR_FILE } from '../cli/options.ts';
 import { PROVISION_SCOPES } from './provisioning/args.ts';
 
 export const apply = () =>
@@ -17,6 +17,8 @@ export const apply = () =>
     .argument('<plan>', 'the file that `plan --out` wrote')
     .argument('[file...]', 'the manifests; the plan must have been made of them')
     .option('--var <NAME=value>', 'a value for ${NAME} in the manifests; repeatable', collect, [])
+    .option(...VAR_FILE)
+    .option(...ROWS)
     .option('--concurrency <n>', 'how many spaces at a time', integer(1, 64), 4)
     .option('--fail-fast', 'do not start further spaces after a failure')
     .option(...SUMMARY)

@@ -1,5 +1,5 @@
 import { leaf, run } from '../cli/leaf.ts';
-import { collect, SPACE_HELP } from '../cli/options.ts';
+import { collect, SPACE_HELP, VAR_FILE } from '../cli/options.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
 import type { Column } from '../output/command-result.ts';
@@ -34,7 +34,7 @@ const SPACES: Batch<ExportResult> = {
 export const exportManifests = () =>
   leaf('export', 'Write the spaces of the service as manifests', {
     description:
-      'Writes a manifest for each space, with its agents, chats, and jobs, of which `plan` says that there is nothing to do. Sends only reads. A text that the service does not show is "(not shown)" in the file. The file of a space that is already described in the directory stays as it is; if it differs, --update brings it up to date, and keeps its comments, its order, and the variables whose values are right.',
+      'Writes a manifest for each space, with its agents, chats, and jobs, of which `plan` says that there is nothing to do. Sends only reads. A text that the service does not show is "(not shown)" in the file. The file of a space that is already described in the directory stays as it is; if it differs, --update brings it up to date, and keeps its comments, its order, and the variables whose values are right. Spaces that were made of rows get a file each, too: give them a directory without the file of --rows.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     exits: ['partial'],
     examples: [
@@ -48,11 +48,12 @@ export const exportManifests = () =>
     .option('--out <dir>', 'the directory of the files')
     .option('--update', 'update existing files')
     .option('--var <NAME=value>', 'a value for ${NAME} in existing files; repeatable', collect, [])
+    .option(...VAR_FILE)
     .action(
-      run(async (context, spaces, { out = '', update = false, var: texts }) => {
-        const { parseVariables } = await import('../provision/read-manifests.ts');
+      run(async (context, spaces, { out = '', update = false, ...options }) => {
+        const { readVariables } = await import('../provision/variables.ts');
         const { exportSpaces } = await import('../provision/export.ts');
-        const lookup = parseVariables(texts, context.env);
+        const { lookup } = await readVariables(context, options);
         const results = exportSpaces(context, spaces, { out, update, lookup });
         return batchResult(results, SPACES, context.signals, (done) => context.progress.update(`Exported: ${done}`));
       }),

@@ -5,15 +5,18 @@ export const help = () =>
   leaf('help', 'Show the help of a command, or a help topic', {
     examples: [
       'partnerctl help cron create  # the help of one command',
+      'partnerctl help skill --file > SKILL.md  # the topic for coding agents, as a skill file',
       'partnerctl help -o json  # all commands with their arguments, options, and examples',
     ],
   })
     .argument('[word...]', 'a command, a group, or a topic; all commands without one')
+    .option('--file', 'with the topic skill: print it as a SKILL.md')
     .action(
-      run(async (context, words, _options, command) => {
+      run(async (context, words, { file }, command) => {
         const { flags } = context;
         const program = programOf(command);
-        const { describeProgram, formatHelp } = await import('../cli/help-pages.ts');
+        const { describeProgram, formatHelp, formatSkill } = await import('../cli/help-pages.ts');
+        if (file) return { kind: 'text', text: formatSkill(words, program) };
         if (flags.query !== undefined || /^(?:(?:nd)?json|yaml)$/.test(flags.output ?? '')) {
           return objectResult(describeProgram(words, program), []);
         }

@@ -16,6 +16,7 @@ export const plan = () =>
     examples: [
       'partnerctl plan acme.yaml  # one file',
       'partnerctl plan customers/ --detailed-exitcode  # in CI: exit with 12 if provision has something to do',
+      'partnerctl plan support.yaml --rows customers.csv  # a customer for each row',
       'partnerctl plan customers/ --out plan.json  # for review, and then: partnerctl apply plan.json',
     ],
   })

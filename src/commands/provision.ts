@@ -11,6 +11,7 @@ export const provision = () =>
     examples: [
       'partnerctl provision acme.yaml  # one file',
       'partnerctl provision customers/ --check  # whether the files are valid',
+      'partnerctl provision support.yaml --rows customers.csv --var-file prod.yaml  # a customer for each row, with the values of production',
       'partnerctl provision customers.yaml --var REGION=eu -o json  # with a variable, for a script',
     ],
   })

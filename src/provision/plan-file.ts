@@ -91,7 +91,7 @@ export async function writePlan(
 }
 
 /**
- * Reads the file of a plan.
+ * Reads the file of a plan. Its id is the start of its hash.
  * @param service the base URL of the service that it must be for
  * @param input the manifests that it must have been made of, if they are given
  * @throws InputError if it cannot be read, is none, or was edited; UsageError if it is for another service, or of other
@@ -101,7 +101,7 @@ export async function readPlan(
   path: string,
   service: string | undefined,
   input: readonly ManifestDocument[] | undefined,
-): Promise<PlanFile> {
+): Promise<PlanFile & { readonly id: string }> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(await readFile(path, 'utf8'));
@@ -114,14 +114,14 @@ export async function readPlan(
   const { sha256: stated, ...content } = isJsonObject(parsed) ? parsed : {};
   const { success, output: plan } = v.safeParse(planFile, content);
   if (!success) throw new InputError(`The file ${path} is not a plan, or was damaged.`, { hint: HINT });
-  if (stated !== sha256(content))
-    throw new InputError(`The plan ${path} was edited after it was made.`, { hint: HINT });
+  const hash = sha256(content);
+  if (stated !== hash) throw new InputError(`The plan ${path} was edited after it was made.`, { hint: HINT });
   const wrong =
     input && inputHash(input) !== plan.input_sha256
       ? 'was made of other manifests, or of other values of variables.'
       : service !== undefined && service !== plan.service && `is for ${plan.service}, not for ${service}.`;
   if (wrong) throw new UsageError(`The plan ${path} ${wrong}`, { hint: HINT });
-  return plan;
+  return { ...plan, id: hash.slice(0, 16) };
 }
 
 /**

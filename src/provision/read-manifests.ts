@@ -1,8 +1,6 @@
-import type { CronContext } from '../cron/context.ts';
 import { isNotShown, toNfc } from '../cron/job.ts';
 import { checkUnique } from '../cron/job-file.ts';
 import { UsageError } from '../errors.ts';
-import type { Environment } from '../platform/io.ts';
 import { readYaml } from '../yaml/check.ts';
 import { fileAndLine, type Path, type SourceRange, type YamlDocument } from '../yaml/document.ts';
 import type { Lookup } from '../yaml/interpolate.ts';
@@ -10,6 +8,13 @@ import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts
 import { readSources } from '../yaml/sources.ts';
 import { quoted } from '../yaml/text.ts';
 import { type Manifest, type ManifestDocument, manifestSchema } from './manifest.ts';
+import {
+  readVariables,
+  type VariableOptions,
+  type Variables,
+  type VariablesContext,
+  warnOfUnused,
+} from './variables.ts';
 
 /**
  * Reports agents and jobs that a repeated run could not tell apart.
@@ -82,41 +87,32 @@ export function parseManifests(
 }
 
 /**
- * Parses the values of --var, which win over the environment.
- * @throws UsageError for one without a name, or a name that is given twice
- */
-export function parseVariables(texts: readonly string[], env: Environment): Lookup {
-  const variables = new Map<string, string>();
-  for (const text of texts) {
-    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
-    if (name === undefined || value === undefined) {
-      throw new UsageError(`--var takes NAME=value, not ${JSON.stringify(text)}.`);
-    }
-    if (variables.has(name)) throw new UsageError(`--var ${name} is given twice.`, { hint: 'Give it once.' });
-    variables.set(name, value);
-  }
-  return (name) => variables.get(name) ?? env[name];
-}
-
-/**
- * Reads the documents of manifest files; nothing is sent.
- * @param options the values of --var, and of --create-beside, which may have taken the file as its value
- * @throws InputError that shows every mistake with file, line, and column; UsageError without a file, or for --var
+ * Reads the documents of manifest files; nothing is sent. With rows, each file is read once for each row.
+ * @param options where the values of variables come from; and --create-beside, which may have taken the file as its value
+ * @param given the values of variables, if they are read already
+ * @throws InputError that shows every mistake with file, line, and column; UsageError without a file; as `readVariables`
  */
 export async function readManifests(
-  { env, io, abortSignal }: Pick<CronContext, 'env' | 'io' | 'abortSignal'>,
+  context: VariablesContext,
   files: readonly string[],
-  { var: texts, createBeside = [] }: { readonly var: readonly string[]; readonly createBeside?: readonly string[] },
+  options: VariableOptions & { readonly createBeside?: readonly string[] },
+  given?: Variables,
 ): Promise<readonly ManifestDocument[]> {
   if (files.length === 0) {
-    const taken = createBeside.at(-1);
+    const taken = options.createBeside?.at(-1);
     const hint = taken
       ? `--create-beside took ${taken} as its value. Give the external_space_id of a space, and then the file: --create-beside <external_space_id> ${taken}`
       : 'Give a YAML file, a directory, or - for standard input.';
     throw new UsageError('No manifest is given.', { hint });
   }
-  const lookup = parseVariables(texts, env);
-  const { documents, problems } = parseManifests(await readSources(files, io.stdin, abortSignal), lookup);
-  if (problems.length > 0) throw problemsError(problems);
+  const variables = given ?? (await readVariables(context, options));
+  const { lookup, table } = variables;
+  const sources = await readSources(files, context.io.stdin, context.abortSignal);
+  const read = table ? table.rows.flatMap((row) => sources.map((source) => ({ ...source, row }))) : sources;
+  const { documents, problems } = parseManifests(read, lookup);
+  // After a syntax error in the only file, none would be used.
+  if (documents.length > 0 || variables.used.size > 0) await warnOfUnused(variables, context.warn);
+  const all = [...(table?.problems ?? []), ...problems];
+  if (all.length > 0) throw problemsError(all);
   return documents;
 }

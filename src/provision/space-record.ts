@@ -39,6 +39,31 @@ function decodeFacts(records: readonly LogRecord[], origin: string): SpaceFact[]
   });
 }
 
+const jobSchema = v.object({ key: v.string(), data: v.object({ agent_id: v.string() }) });
+
+/** The records about a space, of any service: its own ones, and those of the jobs of the agents that they name. */
+export function recordsOfSpace(
+  records: readonly LogRecord[],
+  field: 'space_id' | 'external_space_id',
+  id: string,
+): readonly LogRecord[] {
+  const isOwn = (record: LogRecord) => record.type === SPACE_TYPE && record[field] === id;
+  const agents = new Set(
+    records.filter(isOwn).flatMap((record) => {
+      const { success, output } = v.safeParse(factSchema, record);
+      return success ? output.agents.map(({ agent_id }) => comparableAgent(agent_id)) : [];
+    }),
+  );
+  // What ends a reservation has only its key.
+  const keys = new Set(
+    records.flatMap((record) => {
+      const { success, output } = v.safeParse(jobSchema, record);
+      return success && agents.has(comparableAgent(output.data.agent_id)) ? [output.key] : [];
+    }),
+  );
+  return records.filter((record) => isOwn(record) || (typeof record.key === 'string' && keys.has(record.key)));
+}
+
 /** The last fact about each space of a service, by external id. */
 export function readFacts(records: readonly LogRecord[], origin: string): ReadonlyMap<string, SpaceFact> {
   return new Map(decodeFacts(records, origin).map((fact) => [fact.external_space_id, fact]));

@@ -136,11 +136,12 @@ export async function applyPlanFile(
   input: readonly ManifestDocument[] | undefined,
   options: Omit<FleetOptions, 'createBeside'>,
 ): Promise<AsyncGenerator<SpacePlan>> {
-  const { spaces, create_beside, jobs_listed } = await readPlan(path, await context.baseUrl(), input);
+  const { id, spaces, create_beside, jobs_listed } = await readPlan(path, await context.baseUrl(), input);
   const documents = spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));
   const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
   const createBeside = create_beside.filter((id) => ids.has(id));
   const deps = await openProvisioning(context, documents, { ...options, createBeside }, 'Applying');
+  deps.log.setPlan(id);
   const jobs = jobsByAgent(jobs_listed ? (await deps.jobs.lists.whole()).jobs.values() : []);
   const plans = (await planRun(deps, documents, true)).map((plan) => {
     const planned = spaces[plan.index];

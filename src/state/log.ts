@@ -69,7 +69,11 @@ export type Author = {
   readonly user: string | null;
   readonly host: string;
   readonly pid: number;
+  /** In CI, the address of the run, and the commit that it checked out. */
   readonly run?: string | undefined;
+  readonly commit?: string | undefined;
+  /** The id of the plan that is carried out. */
+  readonly plan?: string | undefined;
 };
 
 export interface LogDeps {
@@ -125,6 +129,7 @@ class Content implements LogContent {
 /** An append-only log of records. Records that are appended during a write share the next one. */
 export class Log {
   private readonly deps: LogDeps;
+  private author: Author;
   private content = new Content();
   private reading: Promise<unknown> = Promise.resolve();
   private waiting: string[] = [];
@@ -134,6 +139,12 @@ export class Log {
 
   constructor(deps: LogDeps) {
     this.deps = deps;
+    this.author = deps.author;
+  }
+
+  /** Names the plan in the records that follow. */
+  setPlan(plan: string): void {
+    this.author = { ...this.author, plan };
   }
 
   get label(): string {
@@ -142,8 +153,8 @@ export class Log {
 
   /** Makes a record of this process. `append` writes it. */
   newRecord(type: string, fields: JsonObject): LogRecord {
-    const { author, clock } = this.deps;
-    return { type, at: new Date(clock.now()).toISOString(), id: randomUUID(), ...fields, by: author };
+    const at = new Date(this.deps.clock.now()).toISOString();
+    return { type, at, id: randomUUID(), ...fields, by: this.author };
   }
 
   /** How many reservations are worth one append. */

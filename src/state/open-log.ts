@@ -21,12 +21,14 @@ function delayed(signal: AbortSignal, clock: Clock): AbortSignal {
   return controller.signal;
 }
 
-/** Who runs this process: in GitHub Actions, GitLab CI, and others, also the URL of the run. */
+/** Who runs this process: in GitHub Actions, GitLab CI, and Jenkins, also the URL of the run and the commit. */
 function authorOf(env: Environment): Author {
   const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_RUN_ID: id } = env;
   const github = server && repository && id ? `${server}/${repository}/actions/runs/${id}` : undefined;
   const run = github || env.CI_JOB_URL || env.BUILD_URL || undefined;
-  return { user: env.GITHUB_ACTOR || env.GITLAB_USER_LOGIN || userName(), host: hostname(), pid: process.pid, run };
+  const commit = env.GITHUB_SHA || env.CI_COMMIT_SHA || env.GIT_COMMIT || undefined;
+  const user = env.GITHUB_ACTOR || env.GITLAB_USER_LOGIN || userName();
+  return { user, host: hostname(), pid: process.pid, run, commit };
 }
 
 function userName(): string | null {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { suggest } from '../platform/text.ts';
 import { fileAndLine, loadDocuments, type Path, type YamlDocument } from './document.ts';
 import type { Lookup } from './interpolate.ts';
-import { type Problem, ProblemList, type YamlSource } from './problem.ts';
+import { foldRows, type Problem, ProblemList, type YamlSource } from './problem.ts';
 import { quoted } from './text.ts';
 
 type Issue = v.BaseIssue<unknown>;
@@ -13,6 +13,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   number: 'a number',
   array: 'a list',
   strict_object: 'a mapping',
+  record: 'a mapping',
 };
 
 function describePath(path: Path): string {
@@ -125,7 +126,7 @@ interface ReadDocument<Value> {
  * Reads YAML documents from several sources and checks each one. Never throws, whatever the text is. A document is
  * checked in steps (syntax; aliases and variables; schema; review), and its problems are those of the first step
  * that finds any.
- * @returns the valid documents in order, and the problems by source, line, and column
+ * @returns the valid documents in order, and the problems by source, line, and column; see `foldRows`
  */
 export function readYaml<S extends v.GenericSchema>(
   sources: readonly YamlSource[],
@@ -134,7 +135,7 @@ export function readYaml<S extends v.GenericSchema>(
   const documents: ReadDocument<v.InferOutput<S>>[] = [];
   const problems = sources.flatMap((source) => {
     const found = new ProblemList(source);
-    for (const document of loadDocuments(found, lookup)) {
+    for (const document of loadDocuments(found, (name) => lookup(name, source.row))) {
       if (document.get([other.key]) !== undefined) {
         document.reportKey([other.key], `unknown key ${quoted(other.key)}`, other.hint);
         continue;
@@ -147,5 +148,5 @@ export function readYaml<S extends v.GenericSchema>(
     }
     return found.sorted();
   });
-  return { documents, problems };
+  return { documents, problems: foldRows(problems) };
 }

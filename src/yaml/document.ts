@@ -13,7 +13,7 @@ import {
 } from 'yaml';
 import { errorMessage } from '../platform/error-code.ts';
 import { interpolate, type Lookup } from './interpolate.ts';
-import type { ProblemList, Range } from './problem.ts';
+import { type ProblemList, type Range, withRow } from './problem.ts';
 import { printable, quoted } from './text.ts';
 
 function rangeOf(node: unknown): Range {
@@ -36,9 +36,9 @@ export interface SourceRange {
   readonly range: Range;
 }
 
-/** `acme.yaml:3`. */
+/** `acme.yaml:3`; `acme.yaml:3 (customers.csv:17)` of a source that was read with a row. */
 export function fileAndLine({ problems, range }: SourceRange): string {
-  return `${problems.name}:${problems.positionAt(range[0]).line}`;
+  return withRow(`${problems.name}:${problems.positionAt(range[0]).line}`, problems.row?.place);
 }
 
 /** A document as plain data that knows where each of its values is. */

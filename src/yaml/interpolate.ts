@@ -1,6 +1,8 @@
+import type { Row } from './problem.ts';
 import { quoted } from './text.ts';
 
-export type Lookup = (name: string) => string | undefined;
+/** The value of a variable; undefined if it is not set. @param row the row that the source is read with */
+export type Lookup = (name: string, row?: Row) => string | undefined;
 
 /** Why a `${…}` has no value. */
 interface Fault {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
 import { HELP_TOPICS } from '../../src/cli/help.ts';
 import { EXIT } from '../../src/errors.ts';
 import { readDocument } from '../support/documents.ts';
@@ -74,6 +75,16 @@ describe('help topics', () => {
       const shown = stripVTControlCharacters(inTerminal.stdout).split('\n');
       expect(widest(shown.filter((line) => !/^ {2}|http/.test(line)).join('\n'))).toBeLessThanOrEqual(60);
     }
+  });
+
+  it('about scripts become a SKILL.md with --file, in a terminal too; no other words do', async () => {
+    const { stdout } = await run(['help', 'skill', '--file'], { columns: 80 });
+    const [, head = '', text] = /^---\n(.*?)\n---\n\n(.*)$/s.exec(stdout) ?? [];
+    expect(text).toBe((await run(['help', 'skill'])).stdout);
+    const { name, description } = parse(head);
+    expect([name, description]).toEqual(['partnerctl', expect.stringMatching(/^Create customer .* scripts\.$/)]);
+    expect(description.length).toBeLessThan(1024);
+    for (const words of [['cron'], []]) expect((await run(['help', ...words, '--file'])).code).toBe(2);
   });
 
   it('include every global option, in output', async () => {

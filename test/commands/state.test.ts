@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run, tempDirectory } from '../support/run.ts';
-import { write } from '../support/service.ts';
+import { fastClock, run, tempDirectory } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
 import { asVersion, encodeLine, recordTypes } from '../support/state-file.ts';
 import { bareRepository } from '../support/stores.ts';
 
@@ -86,6 +87,50 @@ describe('state show', () => {
     const missing = join(tempDirectory(), 'state.jsonl');
     const { stderr } = await run(['state', 'show', '--state', missing], { columns: 80 });
     expect(stderr).toBe(`There is no state yet: ${missing}\n`);
+  });
+
+  test('selects by the space, also the jobs of its agents and what ended them, by age, and by kind', async () => {
+    const agents = [{ key: 'a', agent_id: 'agt_1', template_id: 't', source_id: null }];
+    const space = line('space', '1', { origin: JOB.origin, external_space_id: 'acme-001', space_id: 'spc_1', agents });
+    const other = line('cron.reserved', '5', { key: 'k5', data: { ...JOB, agent_id: 'agt_2' } });
+    const ended = line('cron.released', '6', { key: 'k1', of: '2' });
+    const old = encodeLine({ type: 'space', at: '2025-12-01T00:00:00.000Z', id: '7', space_id: 'spc_2' });
+    const path = write('state.jsonl', [space, RESERVED, CREATED, OTHER, other, ended, old].join('\n'));
+    const clock = fastClock(Date.parse(AT) + 86_400_000);
+    const lines = async (...words: string[]) => {
+      const ran = await run(['state', 'show', '--state', path, '-o', 'json', ...words], { clock });
+      return ran.json<{ line: number }[]>().map((record) => record.line);
+    };
+    expect(await lines('--space', 'ext:acme-001')).toEqual([1, 2, 3, 6]);
+    expect(await lines('--space', 'spc_1', '--kind', 'cron')).toEqual([2, 3, 6]);
+    expect(await lines('--space', 'spc_9')).toEqual([]);
+    expect(await lines('--kind', 'upload')).toEqual([4]);
+    expect(await lines('--since', '2d')).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(await lines('--since', '12h')).toEqual([]);
+    const { stderr } = await run(['state', 'show', '--state', path, '--space', 'spc_9'], { columns: 80 });
+    expect(stderr).toBe('No record matches.\n');
+  });
+
+  test('names a space by its name with the service, and says whose run and which plan and commit it was', async () => {
+    const it = await service();
+    const ci = { GITHUB_SERVER_URL: 'https://git.example.com', GITHUB_REPOSITORY: 'acme/ops', GITHUB_RUN_ID: '7' };
+    const env = { ...it.env, ...ci, GITHUB_ACTOR: 'ada', GITHUB_SHA: 'c0ffee' };
+    const directory = tempDirectory();
+    const [file, plan] = [write('acme.yaml', manifest('acme'), directory), join(directory, 'plan.json')];
+    expect((await run(['plan', file, '--out', plan], { env })).code).toBe(0);
+    expect((await run(['apply', plan], { env })).code).toBe(0);
+    const show = (...words: string[]) => run(['state', 'show', '--space', 'name:Space acme', ...words], { env });
+    const { sha256 } = JSON.parse(readFileSync(plan, 'utf8'));
+    const by = {
+      user: 'ada',
+      host: hostname(),
+      pid: process.pid,
+      run: 'https://git.example.com/acme/ops/actions/runs/7',
+    };
+    const whose = { ...by, commit: 'c0ffee', plan: sha256.slice(0, 16) };
+    expect((await show('-o', 'json')).json()).toMatchObject([{ type: 'space', by: whose }]);
+    const { stdout } = await show();
+    for (const text of [`\t${by.run}\t`, ` commit=c0ffee plan=${whose.plan}\n`]) expect(stdout).toContain(text);
   });
 
   test('shows every intact record of a damaged file once, and warns about the lines that cannot be used', async () => {

@@ -48,6 +48,7 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: PLAN_OUT, sends: 'reads' },
   { words: 'apply {directory}/plan.json', sends: 'writes', after: PLAN_OUT },
   { words: PROVISION_NEW, sends: 'writes' },
+  { words: 'plan {each.yaml} --rows {customers.csv}', sends: 'reads' },
   { words: 'provision {full.yaml}', sends: 'writes' },
   { words: 'provision {two.yaml}', sends: 'writes' },
   { words: 'plan {new.yaml} --unmanaged', sends: 'reads' },
@@ -114,6 +115,8 @@ const INPUT_FILES: Readonly<Record<string, string>> = {
     `$1, chat: {}, cron: [${MORNING}] }`,
   ),
   'two.yaml': `${manifest('anna', ['Support', 'Sales'])}---\n${manifest('bert', ['Support', 'Sales'])}`,
+  'each.yaml': manifest('${ID}'),
+  'customers.csv': 'ID\nanna\nbert\n',
   'jobs.yaml': `agent: '{agent}'\njobs:\n${['one', 'two', 'three'].map((name) => `  - ${MORNING.replace('morning', name)}\n`).join('')}`,
   'rows.ndjson': ['anna', 'ben', 'cleo'].map((name) => `{"session_id":"${name}","text":"Hi."}\n`).join(''),
   'note.txt': 'Opening hours: 9 to 5.',
@@ -143,7 +146,7 @@ type Things = Readonly<Record<'space' | 'agent' | 'source' | 'message' | 'job' |
 
 /** Returns the arguments of a command line, and writes the input files that it names. */
 export function argumentsOf(words: string, things: Things): string[] {
-  const fill = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (_, name: keyof Things) => things[name]);
+  const fill = (text: string): string => text.replaceAll(/(?<!\$)\{(\w+)\}/g, (_, name: keyof Things) => things[name]);
   const pathOf = (name: string): string => join(things.directory, name);
   for (const [name, text] of Object.entries(INPUT_FILES)) {
     if (words.includes(`{${name}}`)) writeFileSync(pathOf(name), fill(text));

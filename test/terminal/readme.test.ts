@@ -58,11 +58,13 @@ test('the only commands that tests do not run need a person, the network, or the
   expect(skipped).toEqual([
     'README.md: installs the checkout itself',
     'README.md: installs the checkout itself',
+    'README.md: publishes the checkout itself',
     'README.md: installs and tests the checkout itself',
     'README.md: asks for a token and calls a service on the Internet',
     'README.md: needs a git host',
     'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: needs a terminal',
+    'src/help/fleet.md: needs two services',
     'src/help/fleet.md: is a job of GitLab CI',
     'src/help/sandbox.md: runs until Ctrl-C',
     'src/help/state.md: needs a database',

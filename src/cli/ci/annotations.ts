@@ -17,7 +17,7 @@ export interface Finding {
 }
 
 /** A mistake in YAML, as the details of an InputError have it. */
-type Mistake = Finding & { readonly source: string; readonly hint?: string };
+type Mistake = Finding & { readonly source: string; readonly row?: string; readonly hint?: string };
 
 /** Whether a GitHub Actions runner reads the output. */
 export function isGitHubActions(env: Environment): boolean {
@@ -40,7 +40,8 @@ function messageOf({ message, hint }: { readonly message: string; readonly hint?
 export function itemFindings({ name, failures }: CiItem): readonly Finding[] {
   return failures.flatMap(({ error, source = '' }) => {
     if (error === undefined || error instanceof InterruptedError) return [];
-    const [, file, line] = /^(.*):(\d+)$/s.exec(source) ?? [];
+    // The place of a row may follow: `support.yaml:3 (customers.csv:17)`.
+    const [, file, line] = /^(.*?):(\d+)(?: \(.*\))?$/s.exec(source) ?? [];
     const place = file === undefined ? {} : { file, line: Number(line) };
     const why = error instanceof PartnerctlError ? error.info.why : undefined;
     return [{ ...place, message: `${name}: ${messageOf(toErrorObject(error))}`, why }];
@@ -54,7 +55,10 @@ export function failureFindings(error: unknown): readonly Finding[] {
   const { details } = object;
   const mistakes: readonly Mistake[] = isJsonObject(details) && Array.isArray(details.problems) ? details.problems : [];
   if (mistakes.length === 0) return [{ message: messageOf(object) }];
-  return mistakes.map((mistake) => ({ ...mistake, file: mistake.source, message: messageOf(mistake) }));
+  return mistakes.map((mistake) => {
+    const row = mistake.row === undefined ? '' : `${mistake.row}: `;
+    return { ...mistake, file: mistake.source, message: `${row}${messageOf(mistake)}` };
+  });
 }
 
 function escapeData(text: string): string {

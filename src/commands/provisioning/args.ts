@@ -1,5 +1,5 @@
 import { leaf, type Meta } from '../../cli/leaf.ts';
-import { collect, integer, SUMMARY, SUMMARY_FILE } from '../../cli/options.ts';
+import { collect, integer, ROWS, SUMMARY, SUMMARY_FILE, VAR_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 
@@ -19,7 +19,14 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
   return leaf(name, summary, { ...meta, exits: [...exits, ...(meta.exits ?? [])] })
     .argument('[file...]', 'YAML files, directories of them, or - for standard input')
     .option('--schema', 'print the JSON Schema of a manifest')
-    .option('--var <NAME=value>', 'a value for ${NAME} that wins over the environment; repeatable', collect, [])
+    .option(
+      '--var <NAME=value>',
+      'a value for ${NAME} that wins over --rows, --var-file, and the environment; repeatable',
+      collect,
+      [],
+    )
+    .option(...VAR_FILE)
+    .option(...ROWS)
     .option('--concurrency <n>', 'how many documents at a time', integer(1, 64), 4)
     .option(
       '--create-beside <external_space_id>',

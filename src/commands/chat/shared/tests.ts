@@ -9,17 +9,17 @@ import { UsageError } from '../../../errors.ts';
 import { type Batch, batchResult, countByStatus } from '../../../output/batch-result.ts';
 import { type Column, type CommandResult, type ReportLine, recordResult } from '../../../output/command-result.ts';
 import { describeError, errorJson } from '../../../output/error-text.ts';
-import { parseVariables, readManifests } from '../../../provision/read-manifests.ts';
+import { readManifests } from '../../../provision/read-manifests.ts';
 import { type Selection, selectSpaces } from '../../../provision/select.ts';
+import { readVariables, type VariableOptions, type Variables } from '../../../provision/variables.ts';
 import { problemsError } from '../../../yaml/problem.ts';
 import { readSources } from '../../../yaml/sources.ts';
 
-interface TestFlags extends TestOptions, Selection {
+interface TestFlags extends TestOptions, Selection, VariableOptions {
   readonly source?: string | undefined;
   readonly agent?: string | undefined;
   readonly space?: string | undefined;
   readonly manifests: readonly string[];
-  readonly var: readonly string[];
   readonly limit?: number | undefined;
   readonly junit?: string | undefined;
   readonly check?: boolean | undefined;
@@ -88,30 +88,26 @@ const TESTS: Batch<TestResult> = {
 };
 
 /** Reads the conversations. @throws InputError that shows every mistake; nothing was sent then */
-async function readConversations(
-  { io, env, abortSignal }: Context,
-  files: readonly string[],
-  texts: readonly string[],
-) {
+async function readConversations({ io, abortSignal }: Context, files: readonly string[], { lookup }: Variables) {
   if (files.length === 0) {
     throw new UsageError('No conversation is given.', {
       hint: 'Give a YAML file, a directory, or - for standard input.',
     });
   }
   const sources = await readSources(files, io.stdin, abortSignal);
-  const around = { lookup: parseVariables(texts, env), exists: existsSync };
+  const around = { lookup, exists: existsSync };
   const { conversations, problems } = parseConversations(sources, around);
   if (problems.length > 0) throw problemsError(problems);
   return conversations;
 }
 
 /** Finds out whom to test. @throws UsageError unless it is one source, one space, or manifests; as `readManifests` */
-async function readAudience(context: Context, flags: TestFlags): Promise<TestAudience> {
-  const { source, agent: typed, space, manifests, limit, only, exclude } = flags;
+async function readAudience(context: Context, flags: TestFlags, variables: Variables): Promise<TestAudience> {
+  const { source, agent: typed, space, manifests, limit, only, exclude, rows } = flags;
   const agent = typed === undefined ? undefined : parseAgentReference(typed);
   if (manifests.length === 0) {
-    if (limit !== undefined || only.length > 0 || exclude.length > 0) {
-      throw new UsageError('--only, --exclude, and --limit need --manifests.');
+    if (limit !== undefined || rows !== undefined || only.length > 0 || exclude.length > 0) {
+      throw new UsageError('--only, --exclude, --limit, and --rows need --manifests.');
     }
     if (space !== undefined && source === undefined) return { spaces: [space], agent };
     const named = parseSource({ source, agent: typed, space });
@@ -120,7 +116,7 @@ async function readAudience(context: Context, flags: TestFlags): Promise<TestAud
   if (source !== undefined || space !== undefined) {
     throw new UsageError('--manifests names the spaces: leave out --source and --space.');
   }
-  const documents = await readManifests(context, manifests, flags);
+  const documents = await readManifests(context, manifests, flags, variables);
   const ids = documents.map(({ manifest }) => manifest.external_space_id);
   const selected = await selectSpaces(ids, (id) => id, { only, exclude });
   return { spaces: selected.slice(0, limit).map((id) => `ext:${id}`), agent };
@@ -145,12 +141,13 @@ export async function testConversations(
   files: readonly string[],
   flags: TestFlags,
 ): Promise<CommandResult> {
-  const tests = await readConversations(context, files, flags.var);
+  const variables = await readVariables(context, flags);
+  const tests = await readConversations(context, files, variables);
   if (flags.check) {
     await context.notice(`${count(tests.length, 'conversation')} checked; nothing was sent.`);
     return { kind: 'none' };
   }
-  const audience = await readAudience(context, flags);
+  const audience = await readAudience(context, flags, variables);
   const plan = planOf(tests, audience, flags);
   if (flags.dryRun) return recordResult(plan.json);
   await context.confirmWrite(flags.confirm);
