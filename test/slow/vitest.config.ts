@@ -5,7 +5,8 @@ export default defineConfig({
   test: {
     include: [
       'test/slow/**/*.slow.ts',
-      // What `npm test` checks with fewer schedules, processes, bits, and kinds of stores.
+      // What `npm test` checks with fewer fleets, schedules, processes, bits, and kinds of stores.
+      'test/commands/{apply,edits,export}.test.ts',
       'test/sandbox/{chat,clock}.test.ts',
       'test/unit/cron/at-most-once.test.ts',
       'test/unit/state/stores.test.ts',
