@@ -152,7 +152,7 @@ describe('a torn line', () => {
         record.write(Buffer.from(`${line}\n${line.slice(0, length)}\n`));
         expect((await record.create('--ensure')).json()).toMatchObject({ status: 'exists', cron_job_id: 'c2' });
       }),
-      { numRuns: propertyRuns(20) },
+      { numRuns: propertyRuns(20, 3) },
     );
     expect(record.posts()).toBe(0);
   });

@@ -91,16 +91,6 @@ test('A page that says with has_more that others follow, and not how, never pass
   expect(ran.stdout.match(/Acme/g)).toHaveLength(5);
 });
 
-test('A list of exactly 100 items that says nothing about pages is asked for others, and refused if there are some', async () => {
-  const service = await servePages(130, 100, (items) => items);
-  const ran = await settle(service, LIST, {
-    names: [SPACES, '100 items'],
-    command: "partnerctl contract set spaces.list.next 'page:<parameter>'",
-    filledIn: 'page',
-  });
-  expect(ran.stdout.match(/Acme/g)).toHaveLength(130);
-});
-
 test('An id under another name is refused by that name, and never blank', async () => {
   const service = await serveSpaces([{ space_number: 17, name: 'Acme' }]);
   const ran = await settle(service, LIST, {

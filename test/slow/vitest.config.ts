@@ -5,14 +5,16 @@ export default defineConfig({
   test: {
     include: [
       'test/slow/**/*.slow.ts',
-      // What `npm test` checks with fewer schedules, processes, bits, and kinds of stores.
+      // What `npm test` checks with fewer fleets, schedules, processes, bits, faults, and kinds of stores.
+      'test/commands/{apply,edits,export}.test.ts',
       'test/sandbox/{chat,clock}.test.ts',
       'test/unit/cron/at-most-once.test.ts',
       'test/unit/state/stores.test.ts',
       'test/promises/cron-crowd.test.ts',
       'test/promises/cron-never-twice-damage.test.ts',
+      'test/promises/nothing-lost-response.test.ts',
       'test/promises/tail-loses-nothing.test.ts',
-      'test/promises/whole-session.test.ts',
+      'test/promises/{whole-or-refused,whole-session}.test.ts',
       // Every operation at every declared service, at services on real frameworks, and at 2,000 generated ones.
       'test/wire/*.slow.ts',
       'test/wire/generated.test.ts',

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { commandBlocks, readDocument, runReadme, runReadmeSession, TOPICS } from '../support/documents.ts';
+import { commandBlocks, readDocument, runReadmeSession, TOPICS } from '../support/documents.ts';
 import { start } from '../support/program.ts';
 import { run } from '../support/run.ts';
 
@@ -21,8 +21,6 @@ describe('README.md', () => {
       .map((line) => line.replace(/ *#.*/, ''));
     expect(forCheckout).toEqual(['npm ci && npm start', 'npm ci && npm test']);
   });
-
-  test('has commands that work as written, in order, and show the documented output', runReadme, 300_000);
 
   test('links to every help topic', () => {
     const text = readDocument('README.md');

@@ -14,7 +14,7 @@ describe('any number of processes with a service and a state file, whatever fail
         fc.asyncProperty(fc.scheduler(), anySays, anyWaves, async (scheduler, says, waves) => {
           expect(await play(scheduler, says, waves)).toEqual([]);
         }),
-        { numRuns: propertyRuns(50_000, 150) },
+        { numRuns: propertyRuns(50_000, 60) },
       );
     },
     TIME_LIMIT_MS,
@@ -28,7 +28,7 @@ describe('any number of processes with a service and a state file, whatever fail
         fc.asyncProperty(fc.scheduler(), copies, picks, fc.boolean(), async (scheduler, waves, pick, twice) => {
           expect(await playMerged(scheduler, waves, pick, twice)).toEqual([]);
         }),
-        { numRuns: propertyRuns(1_000, 30) },
+        { numRuns: propertyRuns(1_000, 12) },
       );
     },
     TIME_LIMIT_MS,
