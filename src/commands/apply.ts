@@ -1,6 +1,6 @@
 import { leaf, run } from '../cli/leaf.ts';
-import { CONFIRM, collect, integer, SUMMARY, SUMMARY_FILE } from '../cli/options.ts';
-import { PROVISION_SCOPES } from './provisioning/args.ts';
+import { CONFIRM, collect, EXCLUDE, integer, ONLY, SUMMARY, SUMMARY_FILE } from '../cli/options.ts';
+import { MAX_CREATES, MAX_FAILURES, PROVISION_SCOPES, YES } from './provisioning/args.ts';
 
 export const apply = () =>
   leaf('apply', 'Carry out a plan that `plan --out` wrote', {
@@ -11,14 +11,20 @@ export const apply = () =>
     examples: [
       'partnerctl apply plan.json  # what was planned, and nothing else',
       'partnerctl apply plan.json customers/  # only if these are still the manifests of the plan',
+      'partnerctl apply plan.json --limit 5 --max-failures 1  # the next five spaces; repeated, the five after them',
       'partnerctl apply plan.json -o json  # for a script',
     ],
   })
     .argument('<plan>', 'the file that `plan --out` wrote')
     .argument('[file...]', 'the manifests; the plan must have been made of them')
     .option('--var <NAME=value>', 'a value for ${NAME} in the manifests; repeatable', collect, [])
+    .option(...ONLY)
+    .option(...EXCLUDE)
+    .option('--limit <n>', 'only the first n spaces that have something left to do', integer(1, 100_000))
     .option('--concurrency <n>', 'how many spaces at a time', integer(1, 64), 4)
-    .option('--fail-fast', 'do not start further spaces after a failure')
+    .option(...MAX_FAILURES)
+    .option(...MAX_CREATES)
+    .option(...YES)
     .option(...SUMMARY)
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
@@ -26,9 +32,11 @@ export const apply = () =>
       run(async (context, path, files, options) => {
         const { readManifests } = await import('../provision/read-manifests.ts');
         const { applyPlanFile } = await import('../provision/workflows.ts');
+        const { approver } = await import('./provisioning/approve.ts');
         const { runResult } = await import('./provisioning/result.ts');
         await context.confirmWrite(options.confirm);
         const input = files.length > 0 ? await readManifests(context, files, options) : undefined;
-        return runResult(await applyPlanFile(context, path, input, options), context);
+        const how = { ...options, approve: approver(context, options) };
+        return runResult(await applyPlanFile(context, path, input, how), context);
       }),
     );

@@ -21,8 +21,8 @@ export interface ProvisionDeps {
   readonly jobs: JobEngine;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Called after each document that was planned or applied. */
-  readonly onDocument: () => void;
+  /** Shows a count, of so many. @returns what to call for each */
+  readonly count: (doing: string, total: number) => () => void;
   /** Aborts when nothing more is to be started, as on the first Ctrl-C. */
   readonly stop: AbortSignal;
   readonly retries: number;
@@ -81,6 +81,7 @@ export async function planRun(
     }
   };
   const limit = pLimit(deps.concurrency);
-  const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
+  const onPlanned = deps.count('Planning', documents.length);
+  const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(onPlanned))));
   return judgeJobs(plans, deps.jobs.describe, { engine: deps.jobs, consent: deps.createBeside, willRun });
 }

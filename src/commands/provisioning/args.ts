@@ -1,5 +1,5 @@
 import { leaf, type Meta } from '../../cli/leaf.ts';
-import { collect, integer, SUMMARY, SUMMARY_FILE } from '../../cli/options.ts';
+import { collect, EXCLUDE, integer, ONLY, SUMMARY, SUMMARY_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 
@@ -20,6 +20,8 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
     .argument('[file...]', 'YAML files, directories of them, or - for standard input')
     .option('--schema', 'print the JSON Schema of a manifest')
     .option('--var <NAME=value>', 'a value for ${NAME} that wins over the environment; repeatable', collect, [])
+    .option(...ONLY)
+    .option(...EXCLUDE)
     .option('--concurrency <n>', 'how many documents at a time', integer(1, 64), 4)
     .option(
       '--create-beside <external_space_id>',
@@ -30,6 +32,21 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
     .option(...SUMMARY)
     .option(...SUMMARY_FILE);
 }
+
+/** Carries out no more than this. */
+export const MAX_FAILURES = [
+  '--max-failures <n>',
+  'start no further space after n failures; there are never more',
+  integer(1, 100_000),
+] as const;
+
+export const MAX_CREATES = [
+  '--max-creates <n>',
+  'refuse to create more than n spaces, or more than n agents',
+  integer(0, 100_000),
+] as const;
+
+export const YES = ['--yes', 'do not ask before more than 20 new spaces'] as const;
 
 export async function printManifestSchema(): Promise<CommandResult> {
   const { jsonSchema } = await import('../../yaml/json-schema.ts');
