@@ -5,7 +5,7 @@ import { MAX_CREATES, MAX_FAILURES, PROVISION_SCOPES, YES } from './provisioning
 export const apply = () =>
   leaf('apply', 'Carry out a plan that `plan --out` wrote', {
     description:
-      'Carries out exactly the steps of a plan. It reads the spaces of the plan again: one that is not as the plan found it is stale, and nothing is sent for it. What the plan itself has done is no change: an interrupted run is repeated, after `partnerctl cron reconcile` if it was killed.',
+      'Carries out exactly the steps of a plan. It reads the spaces of the plan again: one that is not as the plan found it is stale, and nothing is sent for it. What the plan itself has done is no change: an interrupted run is repeated, after `partnerctl cron reconcile` if it was killed. With --limit, it does the first spaces that have something left to do, and says how many remain.',
     scopes: PROVISION_SCOPES,
     exits: ['duplicate', 'unknown', 'partial'],
     examples: [

@@ -18,6 +18,7 @@ export const provision = () =>
     examples: [
       'partnerctl provision acme.yaml  # one file',
       'partnerctl provision customers/ --check  # whether the files are valid',
+      "partnerctl provision customers/ --only 'acme-*' --max-failures 3  # some of them, until three have failed",
       'partnerctl provision customers.yaml --var REGION=eu -o json  # with a variable, for a script',
     ],
   })
