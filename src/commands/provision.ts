@@ -35,18 +35,12 @@ export const provision = () =>
         const { readManifests } = await import('../provision/read-manifests.ts');
         const { checkManifests } = await import('../provision/plan-manifests.ts');
         const { provisionFleet } = await import('../provision/workflows.ts');
-        const { spaceSelector } = await import('../provision/select.ts');
         const { approver } = await import('./provisioning/approve.ts');
         const { runResult } = await import('./provisioning/result.ts');
         if (!check) await context.confirmWrite(confirm);
         const documents = await readManifests(context, files, options);
-        if (!check) {
-          const how = { ...options, approve: approver(context, options) };
-          return runResult(await provisionFleet(context, documents, how), context);
-        }
-        const idOf = ({ manifest }: (typeof documents)[number]) => manifest.external_space_id;
-        const isSelected = await spaceSelector(documents.map(idOf), options);
-        const selected = documents.filter((document) => isSelected(idOf(document)));
-        return runResult(await checkManifests(selected, context.clock), context);
+        if (check) return runResult(await checkManifests(documents, options, context.clock), context);
+        const how = { ...options, approve: approver(context, options) };
+        return runResult(await provisionFleet(context, documents, how), context);
       }),
     );

@@ -117,10 +117,12 @@ async function readFleet(context: ExportContext, references: readonly string[], 
     spaces.set(space.space_id, space);
   }
   if (references.length === 0) for await (const space of listSpaces(http)) spaces.set(space.space_id, space);
+  const factsBySpace = new Map([...facts.values()].map((fact) => [fact.space_id, fact]));
+  const idOf = ({ external_space_id, space_id }: ListedSpace) =>
+    external_space_id ?? factsBySpace.get(space_id)?.external_space_id;
   const listed = [...spaces.values()];
-  const externalIds = listed.map(({ external_space_id }) => external_space_id);
-  const isSelected = await spaceSelector(externalIds, options);
-  const selected = listed.filter(({ external_space_id }) => isSelected(external_space_id));
+  const isSelected = await spaceSelector(listed.map(idOf), options);
+  const selected = listed.filter((space) => isSelected(idOf(space)));
   progress.start('Reading the jobs');
   const hint = () => 'No file was written: a manifest without its jobs would not describe the space.';
   const list = await new JobLists({ list: () => listNamedJobs(http), clock, hint }).whole();
@@ -129,9 +131,8 @@ async function readFleet(context: ExportContext, references: readonly string[], 
   const set = "partnerctl contract set cron_job.agent_id '<path>'";
   if (unowned > 0)
     await warn(`Jobs left out: ${unowned}. The list does not say which agent runs them. If it does: ${set}`);
-  const factsBySpace = new Map([...facts.values()].map((fact) => [fact.space_id, fact]));
-  const idOf = ({ external_space_id, space_id }: ListedSpace) => external_space_id ?? space_id;
-  const sorted = selected.sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+  const keyOf = (space: ListedSpace) => idOf(space) ?? space.space_id;
+  const sorted = selected.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
   return { http, spaces: sorted, factsBySpace, jobs, files };
 }
 

@@ -22,6 +22,7 @@ export function approver(
       const things = [...counted(spaces, 'space'), ...counted(agents, 'agent')].join(' and ');
       throw new UsageError(`This would create ${things}, and --max-creates is ${maxCreates}.`, {
         why: 'Nothing was sent.',
+        hint: 'Select some of them with --only, or allow more.',
       });
     }
     if (spaces <= FEW || yes || !context.isInteractive) return;

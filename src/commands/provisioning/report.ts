@@ -102,9 +102,9 @@ function briefLine(plan: SpacePlan): ReportLine {
   const [first] = [...messages, ...detailLines({ ...plan, steps: [] }, 'planned')];
   const others = messages.length + detailLines(plan, 'planned').length - 1;
   const more = others > 0 ? ` (+${others})` : '';
-  const [id = { text: '' }] = partsOf(headerLine(plan, 'planned'));
-  const text = [id, { text: '  ' }, ...(first ? partsOf(first) : []), { text: more }];
-  return { ...headerLine(plan, 'planned'), text };
+  const header = headerLine(plan, 'planned');
+  const text = [...partsOf(header).slice(0, 1), { text: '  ' }, ...(first ? partsOf(first) : []), { text: more }];
+  return { ...header, text };
 }
 
 /** Groups what is alike; what is special comes last. Only counts unchanged spaces. @param isWide whether to show each */
@@ -118,7 +118,7 @@ function plannedLines(plans: readonly SpacePlan[], isWide: boolean): readonly Re
   });
   const rows = blocks.flatMap(({ lines }) => lines).reduce((total, line) => total + rowsOf(line), 0);
   if (isWide || plans.length <= SCREEN || rows < SCREEN) return blocks.flatMap(({ lines }) => lines);
-  const text = 'The first line of each of these spaces, of (+n) more: --wide shows all.';
+  const text = 'Only the first problem of each of these spaces is shown: --wide shows all.';
   return [
     ...blocks.flatMap(({ plan, lines }) => (isSpecial(plan) ? [briefLine(plan)] : lines)),
     { indent: 0, tone: 'dim', text },
