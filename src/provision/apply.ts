@@ -141,13 +141,21 @@ function refusedIndex(error: unknown): number {
   return Number(index);
 }
 
+/** What all spaces of a run share. */
+interface ApplyRun extends ProvisionDeps {
+  /** Checks once that the state can be written. @throws LocalError if it cannot */
+  readonly checkState: () => Promise<void>;
+  /** Starts nothing more after a failure that every further space would have. */
+  readonly stopAfter: (report: SpacePlan) => void;
+}
+
 /** Provisions the space of a plan, its agents, and their chats. Failures are in its progress. */
-async function applySpace(deps: ProvisionDeps, progress: Progress, checkState: () => Promise<void>): Promise<void> {
+async function applySpace(run: ApplyRun, progress: Progress): Promise<void> {
   const { document, steps } = progress.report();
   try {
-    if (steps.some(({ status }) => status === 'planned')) await checkState();
-    await installMissing(deps, progress);
-    await setUpChats(deps, progress);
+    if (steps.some(({ status }) => status === 'planned')) await run.checkState();
+    await installMissing(run, progress);
+    await setUpChats(run, progress);
   } catch (error) {
     const missing = progress.open('install_agent');
     const key = (missing[refusedIndex(error)] ?? missing[0])?.key ?? 'space';
@@ -181,24 +189,16 @@ async function recordSpace({ log, facts, http }: ProvisionDeps, progress: Progre
   }
 }
 
-/** What all spaces of a run share. */
-interface ApplyRun {
-  readonly deps: ProvisionDeps;
-  readonly checkState: () => Promise<void>;
-  /** Starts nothing more after a failure that every further space would have. */
-  readonly stopAfter: (report: SpacePlan) => void;
-}
-
 /** Carries out plans, and then creates the jobs of all of them. @param emit called for each, when it is finished */
 async function applyBatch(
-  { deps, checkState, stopAfter }: ApplyRun,
+  run: ApplyRun,
   plans: readonly SpacePlan[],
   emit: (report: SpacePlan) => void,
 ): Promise<void> {
   const withJobs: Progress[] = [];
   const records: Promise<void>[] = [];
   const end = async (progress: Progress): Promise<void> => {
-    await recordSpace(deps, progress);
+    await recordSpace(run, progress);
     const report = progress.report();
     if (report.failures.length === 0 && hasUnsettledJobs(report)) withJobs.push(progress);
     else emit(report);
@@ -206,19 +206,19 @@ async function applyBatch(
   const apply = async (plan: SpacePlan): Promise<void> => {
     const isUnstarted = plan.steps.every(({ status }) => status === 'skipped');
     if (plan.failures.length > 0 || isUnstarted) emit(plan);
-    else if (deps.stop.aborted) emit(withStatus(plan, 'skipped'));
+    else if (run.stop.aborted) emit(withStatus(plan, 'skipped'));
     else {
       const progress = new Progress(plan);
-      await applySpace(deps, progress, checkState);
-      stopAfter(progress.report());
+      await applySpace(run, progress);
+      run.stopAfter(progress.report());
       // Records share a write: the next space need not wait for the one of this.
       records.push(end(progress));
     }
   };
-  const limit = pLimit(deps.concurrency);
+  const limit = pLimit(run.concurrency);
   await Promise.all(plans.map((plan) => limit(() => apply(plan))));
   await Promise.all(records);
-  await createJobs(withJobs, { engine: deps.jobs, consent: deps.createBeside }, deps.stop);
+  await createJobs(withJobs, { engine: run.jobs, consent: run.createBeside }, run.stop);
   for (const progress of withJobs) emit(progress.report());
 }
 
@@ -259,7 +259,7 @@ export function applyPlans(
     while (rest.length > 0 && failed < maxFailures) {
       // All of a batch may fail.
       const size = maxFailures - failed;
-      await applyBatch({ deps: { ...deps, stop }, checkState, stopAfter }, rest.slice(0, size), report);
+      await applyBatch({ ...deps, stop, checkState, stopAfter }, rest.slice(0, size), report);
       rest = rest.slice(size);
     }
     for (const plan of rest) emit(withStatus(plan, 'skipped'));

@@ -100,12 +100,17 @@ describe('apply --limit', () => {
   test('does the first spaces that have something left to do, and says how many remain', async () => {
     const it = await service();
     const ids = idsOf(8);
-    const out = await planned(it, fleetOf(ids));
+    const path = fleetOf(ids);
+    const out = await planned(it, path);
     const wave = () => command(it, 'apply', out, '--limit', '3', '--concurrency', '1', '-o', 'json');
     await it.forget();
     const first = await wave();
     expect(first).toMatchObject({ code: 0, stderr: '5 spaces of the plan remain. To go on, repeat the command.\n' });
     expect(applied(first)).toEqual(ids.slice(0, 3));
+    // The spaces that it reports are those that `chat test` holds its conversations with.
+    const talk = write('hello.yaml', 'agent: name:Support\nturns: [{ say: Hi, expect: [{ contains: hi }] }]\n');
+    const gate = ['chat', 'test', talk, '--manifests', path, ...applied(first).flatMap((id) => ['--only', id])];
+    expect((await command(it, ...gate, '--dry-run', '-o', 'json')).json()).toMatchObject({ spaces: 3, sessions: 3 });
     await it.faults({ kind: 'status', status: 422, on: 'POST', times: 1 });
     const second = await wave();
     expect(second.code).toBe(10);
