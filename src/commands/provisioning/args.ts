@@ -33,7 +33,7 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
     .option(...SUMMARY_FILE);
 }
 
-/** Carries out no more than this. */
+/** Where a run ends, or does not begin: see `applyPlans` and `approver`. */
 export const MAX_FAILURES = [
   '--max-failures <n>',
   'start no further space after n failures; there are never more',
