@@ -34,6 +34,22 @@ export const AGENT_HELP = 'an agent_id, or name:<name> with --space';
 /** Confirms a write through a protected profile: pass its value to `context.confirmWrite` before anything is sent. */
 export const CONFIRM = ['--confirm <profile>', 'confirm a write with the name of the protected profile'] as const;
 
+/** The spaces that a command is about: `spaceSelector` has the rule. */
+export const ONLY = [
+  '--only <glob>',
+  'only these external_space_ids, such as acme-*; repeatable',
+  collect,
+  [] as string[],
+] as const;
+
+/** The spaces that `ONLY`, or else all, do not include. */
+export const EXCLUDE = [
+  '--exclude <glob>',
+  'none of these external_space_ids; repeatable',
+  collect,
+  [] as string[],
+] as const;
+
 /** Writes a summary to the page of a CI run; `runCommand` does it. */
 export const SUMMARY = ['--summary', 'write a summary to the page of the run; the default in GitHub Actions'] as const;
 

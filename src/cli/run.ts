@@ -104,15 +104,16 @@ export async function runCommand(
   const reported = async (): Promise<number> => {
     const hasAnnotations = isGitHub && format !== 'json' && format !== 'ndjson';
     const report = await openCiReport(invocation, context, hasAnnotations ? open(io.stderr, redact).write : undefined);
+    let result: CommandResult | undefined;
     let failure: unknown;
     try {
-      const result = await invocation.run(context);
-      return await finish(report?.watch(result) ?? result);
+      result = await invocation.run(context);
+      return await finish(result);
     } catch (error) {
       failure = error;
       throw error;
     } finally {
-      await report?.finish(failure);
+      await report?.finish(result, failure);
     }
   };
   try {

@@ -1,5 +1,5 @@
 import { leaf, run } from '../cli/leaf.ts';
-import { collect, SPACE_HELP, VAR_FILE } from '../cli/options.ts';
+import { collect, EXCLUDE, ONLY, SPACE_HELP, VAR_FILE } from '../cli/options.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
 import type { Column } from '../output/command-result.ts';
@@ -40,6 +40,7 @@ export const exportManifests = () =>
     examples: [
       'partnerctl export --out customers  # all spaces, each into a file of its own',
       'partnerctl export ext:acme-001 --out customers  # one space',
+      "partnerctl export --only 'acme-*' --out customers  # some spaces",
       'partnerctl export --out customers --update  # what changed at the service, for a review in git',
     ],
     required: [{ oneOf: ['--out'] }],
@@ -47,14 +48,16 @@ export const exportManifests = () =>
     .argument('[space...]', `${SPACE_HELP}; without it, all spaces`)
     .option('--out <dir>', 'the directory of the files')
     .option('--update', 'update existing files')
+    .option(...ONLY)
+    .option(...EXCLUDE)
     .option('--var <NAME=value>', 'a value for ${NAME} in existing files; repeatable', collect, [])
     .option(...VAR_FILE)
     .action(
-      run(async (context, spaces, { out = '', update = false, ...options }) => {
+      run(async (context, spaces, { out = '', update = false, only, exclude, ...options }) => {
         const { readVariables } = await import('../provision/variables.ts');
         const { exportSpaces } = await import('../provision/export.ts');
         const { lookup } = await readVariables(context, options);
-        const results = exportSpaces(context, spaces, { out, update, lookup });
+        const results = exportSpaces(context, spaces, { out, update, lookup, only, exclude });
         return batchResult(results, SPACES, context.signals, (done) => context.progress.update(`Exported: ${done}`));
       }),
     );

@@ -10,13 +10,14 @@ async function isDirectory(path: string): Promise<boolean> {
 export const plan = () =>
   manifestLeaf('plan', 'Show what provision would do, and why', {
     description:
-      'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads. With --out, `partnerctl apply` carries out exactly what was planned.',
+      'Shows what provision would do, and why: for each space, what it would create (+), and to which spaces it would add something (~), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Spaces that have the same to do are one entry, and those that differ or are blocked come last; --wide shows each. Sends only reads. With --out, `partnerctl apply` carries out exactly what was planned.',
     exits: ['changesPending', 'differences'],
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     examples: [
       'partnerctl plan acme.yaml  # one file',
       'partnerctl plan customers/ --detailed-exitcode  # in CI: exit with 12 if provision has something to do',
       'partnerctl plan support.yaml --rows customers.csv  # a customer for each row',
+      "partnerctl plan customers/ --only 'acme-*' --wide  # some of them, each by itself",
       'partnerctl plan customers/ --out plan.json  # for review, and then: partnerctl apply plan.json',
     ],
   })

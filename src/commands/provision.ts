@@ -1,7 +1,14 @@
 import { Option } from '@commander-js/extra-typings';
 import { run } from '../cli/leaf.ts';
 import { CONFIRM } from '../cli/options.ts';
-import { manifestLeaf, PROVISION_SCOPES, printManifestSchema } from './provisioning/args.ts';
+import {
+  MAX_CREATES,
+  MAX_FAILURES,
+  manifestLeaf,
+  PROVISION_SCOPES,
+  printManifestSchema,
+  YES,
+} from './provisioning/args.ts';
 
 export const provision = () =>
   manifestLeaf('provision', 'Create or reuse spaces and install agents, from YAML', {
@@ -12,11 +19,15 @@ export const provision = () =>
       'partnerctl provision acme.yaml  # one file',
       'partnerctl provision customers/ --check  # whether the files are valid',
       'partnerctl provision support.yaml --rows customers.csv --var-file prod.yaml  # a customer for each row, with the values of production',
+      "partnerctl provision customers/ --only 'acme-*' --max-failures 3  # some of them, until three have failed",
       'partnerctl provision customers.yaml --var REGION=eu -o json  # with a variable, for a script',
     ],
   })
     .addOption(new Option('--check', 'check the manifests; send nothing').conflicts('schema'))
-    .option('--fail-fast', 'do not start further documents after a failure')
+    .option(...MAX_FAILURES)
+    .addOption(new Option('--fail-fast', 'the same as --max-failures 1').implies({ maxFailures: 1 }))
+    .option(...MAX_CREATES)
+    .option(...YES)
     .option(...CONFIRM)
     .action(
       run(async (context, files, options) => {
@@ -25,10 +36,12 @@ export const provision = () =>
         const { readManifests } = await import('../provision/read-manifests.ts');
         const { checkManifests } = await import('../provision/plan-manifests.ts');
         const { provisionFleet } = await import('../provision/workflows.ts');
+        const { approver } = await import('./provisioning/approve.ts');
         const { runResult } = await import('./provisioning/result.ts');
         if (!check) await context.confirmWrite(confirm);
         const documents = await readManifests(context, files, options);
-        if (check) return runResult(await checkManifests(documents, context.clock), context);
-        return runResult(await provisionFleet(context, documents, options), context);
+        if (check) return runResult(await checkManifests(documents, options, context.clock), context);
+        const how = { ...options, approve: approver(context, options) };
+        return runResult(await provisionFleet(context, documents, how), context);
       }),
     );

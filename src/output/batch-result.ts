@@ -31,7 +31,7 @@ function formatCounts(counts: Readonly<Record<string, number>>): string {
 }
 
 /** An item that a command processes. All texts are raw. */
-interface BatchItem {
+export interface BatchItem {
   /** What it is called in the user's input. */
   readonly name: string;
   /** The file and the line that describe it: `acme.yaml:3`. */
@@ -56,6 +56,8 @@ export interface Batch<Result> {
   /** Of a table, or only of tsv if there is a report. */
   readonly columns?: readonly Column<Result>[];
   readonly item: (result: Result) => BatchItem;
+  /** What CI shows where one item stands for several results. Receives all results in input order. */
+  readonly folded?: (results: readonly Result[]) => readonly BatchItem[];
   readonly json: (result: Result) => unknown;
   /** Which of the failures decides the exit code, also if other items are done; by default, see `failureOfBatch`. */
   readonly decisive?: (errors: readonly PartnerctlError[]) => PartnerctlError | undefined;
@@ -90,7 +92,7 @@ export function batchResult<Result extends { readonly index: number }>(
   { interrupt }: { readonly interrupt: AbortSignal },
   onResult?: (done: number) => void,
 ): ListResult {
-  const { noun, columns = [], item, json, counts, documentField, report } = batch;
+  const { noun, columns = [], item, folded, json, counts, documentField, report } = batch;
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
     for await (const result of results) {
@@ -102,7 +104,7 @@ export function batchResult<Result extends { readonly index: number }>(
   const inOrder = () => completed.toSorted((a, b) => a.index - b.index);
   return listResult(collect(), columns, {
     empty: `There are no ${noun}.`,
-    ci: (result) => ciItem(item(result)),
+    ci: () => (folded?.(inOrder()) ?? inOrder().map(item)).map(ciItem),
     json,
     sortIndex: ({ index }) => index,
     document() {

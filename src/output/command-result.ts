@@ -59,9 +59,8 @@ export interface Row {
   readonly json: unknown;
   /** One for each column of the list. */
   readonly cells: readonly ResultCell[];
-  /** The order in tables and CI reports. Rows with equal values keep their order. */
+  /** The order in tables. Rows with equal values keep their order. */
   readonly sortIndex: number;
-  readonly ci?: CiItem | undefined;
 }
 
 /** A line of a report. In a terminal it wraps with a hanging indent; it is never shortened. */
@@ -85,6 +84,8 @@ export interface ListResult {
   readonly empty?: string;
   /** What people see instead of a table. */
   readonly report?: () => readonly ReportLine[];
+  /** What CI shows. */
+  readonly ci?: () => readonly CiItem[];
   /** The document that JSON and YAML show instead of an array. */
   readonly document?: () => unknown;
   /** A summary for people, for stderr. */
@@ -166,7 +167,6 @@ export interface ListOptions<Item> extends Omit<ListResult, 'kind' | 'columns' |
   /** Converts an item to its JSON form; by default, the item itself. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;
-  readonly ci?: ((item: Item) => CiItem) | undefined;
 }
 
 /**
@@ -195,10 +195,6 @@ class ItemRow<Item> implements Row {
   get sortIndex(): number {
     return this.options.sortIndex?.(this.item) ?? 0;
   }
-
-  get ci(): Row['ci'] {
-    return this.options.ci?.(this.item);
-  }
 }
 
 /** Builds a list. Reads the items as the renderer reads the rows. */
@@ -207,7 +203,7 @@ export function listResult<Item>(
   columns: readonly Column<Item>[],
   options: ListOptions<Item> = {},
 ): ListResult {
-  const { json, sortIndex, ci, ...rest } = options;
+  const { json, sortIndex, ...rest } = options;
   const rows = Paged.of(items).map((item) => new ItemRow(item, columns, options));
   return { kind: 'list', columns, rows, ...rest };
 }

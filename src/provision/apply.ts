@@ -141,13 +141,21 @@ function refusedIndex(error: unknown): number {
   return Number(index);
 }
 
+/** What all spaces of a run share. */
+interface ApplyRun extends ProvisionDeps {
+  /** Checks once that the state can be written. @throws LocalError if it cannot */
+  readonly checkState: () => Promise<void>;
+  /** Starts nothing more after a failure that every further space would have. */
+  readonly stopAfter: (report: SpacePlan) => void;
+}
+
 /** Provisions the space of a plan, its agents, and their chats. Failures are in its progress. */
-async function applySpace(deps: ProvisionDeps, progress: Progress, checkState: () => Promise<void>): Promise<void> {
+async function applySpace(run: ApplyRun, progress: Progress): Promise<void> {
   const { document, steps } = progress.report();
   try {
-    if (steps.some(({ status }) => status === 'planned')) await checkState();
-    await installMissing(deps, progress);
-    await setUpChats(deps, progress);
+    if (steps.some(({ status }) => status === 'planned')) await run.checkState();
+    await installMissing(run, progress);
+    await setUpChats(run, progress);
   } catch (error) {
     const missing = progress.open('install_agent');
     const key = (missing[refusedIndex(error)] ?? missing[0])?.key ?? 'space';
@@ -181,23 +189,56 @@ async function recordSpace({ log, facts, http }: ProvisionDeps, progress: Progre
   }
 }
 
+/** Carries out plans, and then creates the jobs of all of them. @param emit called for each, when it is finished */
+async function applyBatch(
+  run: ApplyRun,
+  plans: readonly SpacePlan[],
+  emit: (report: SpacePlan) => void,
+): Promise<void> {
+  const withJobs: Progress[] = [];
+  const records: Promise<void>[] = [];
+  const end = async (progress: Progress): Promise<void> => {
+    await recordSpace(run, progress);
+    const report = progress.report();
+    if (report.failures.length === 0 && hasUnsettledJobs(report)) withJobs.push(progress);
+    else emit(report);
+  };
+  const apply = async (plan: SpacePlan): Promise<void> => {
+    const isUnstarted = plan.steps.every(({ status }) => status === 'skipped');
+    if (plan.failures.length > 0 || isUnstarted) emit(plan);
+    else if (run.stop.aborted) emit(withStatus(plan, 'skipped'));
+    else {
+      const progress = new Progress(plan);
+      await applySpace(run, progress);
+      run.stopAfter(progress.report());
+      // Records share a write: the next space need not wait for the one of this.
+      records.push(end(progress));
+    }
+  };
+  const limit = pLimit(run.concurrency);
+  await Promise.all(plans.map((plan) => limit(() => apply(plan))));
+  await Promise.all(records);
+  await createJobs(withJobs, { engine: run.jobs, consent: run.createBeside }, run.stop);
+  for (const progress of withJobs) emit(progress.report());
+}
+
 /**
  * Carries out plans: creates or reuses the spaces, installs missing agents, sets up chats, and then creates the jobs of
  * all. Yields what was done for each when nothing more is to be done; failures are in it. For a plan with a failure,
  * nothing is sent. Runs to the end even if nobody reads: a space without its jobs would be half done.
+ * @param maxFailures after so many, no further space is started. There are never more
  */
 export function applyPlans(
   { stop: interrupt, ...deps }: ProvisionDeps,
   plans: readonly SpacePlan[],
-  failFast = false,
+  maxFailures = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<SpacePlan> {
   const stopper = new AbortController();
   const stop = AbortSignal.any([interrupt, stopper.signal]);
   // Node warns about more than ten listeners, and every wait of a document adds one.
   setMaxListeners(0, stop);
-  const started = { ...deps, stop };
   const stopAfter = ({ failures }: SpacePlan): void => {
-    const stopping = failures.find(({ error }) => failFast || stopsProvisioning(error));
+    const stopping = failures.find(({ error }) => stopsProvisioning(error));
     if (stopping) stopper.abort(stopping.error);
   };
   let check: Promise<void> | undefined;
@@ -206,34 +247,21 @@ export function applyPlans(
     return check;
   };
   return emitted(async (emit) => {
-    const withJobs: Progress[] = [];
-    const records: Promise<void>[] = [];
-    const end = async (progress: Progress): Promise<void> => {
-      await recordSpace(started, progress);
-      const report = progress.report();
-      stopAfter(report);
-      if (report.failures.length === 0 && hasUnsettledJobs(report)) withJobs.push(progress);
-      else emit(report);
+    const onFinished = deps.count('Applying', plans.length);
+    let failed = 0;
+    const report = (plan: SpacePlan): void => {
+      if (plan.failures.length > 0) failed += 1;
+      stopAfter(plan);
+      onFinished();
+      emit(plan);
     };
-    const apply = async (plan: SpacePlan): Promise<void> => {
-      deps.onDocument();
-      const isUnstarted = plan.steps.every(({ status }) => status === 'skipped');
-      if (plan.failures.length > 0 || isUnstarted) {
-        stopAfter(plan);
-        emit(plan);
-      } else if (stop.aborted) emit(withStatus(plan, 'skipped'));
-      else {
-        const progress = new Progress(plan);
-        await applySpace(started, progress, checkState);
-        stopAfter(progress.report());
-        // Records share a write: the next space need not wait for the one of this.
-        records.push(end(progress));
-      }
-    };
-    const limit = pLimit(failFast ? 1 : deps.concurrency);
-    await Promise.all(plans.map((plan) => limit(() => apply(plan))));
-    await Promise.all(records);
-    await createJobs(withJobs, { engine: deps.jobs, consent: deps.createBeside }, stop);
-    for (const progress of withJobs) emit(progress.report());
+    let rest = plans;
+    while (rest.length > 0 && failed < maxFailures) {
+      // All of a batch may fail.
+      const size = maxFailures - failed;
+      await applyBatch({ ...deps, stop, checkState, stopAfter }, rest.slice(0, size), report);
+      rest = rest.slice(size);
+    }
+    for (const plan of rest) emit(withStatus(plan, 'skipped'));
   });
 }

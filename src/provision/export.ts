@@ -19,6 +19,7 @@ import { readSources, YAML_FILE } from '../yaml/sources.ts';
 import type { Unmanaged } from './differences.ts';
 import { describeSpace, type ExportedSpace, type FoundSpace } from './exported-space.ts';
 import { parseManifests } from './read-manifests.ts';
+import { type Selection, spaceSelector } from './select.ts';
 import { jobsByAgent } from './snapshot.ts';
 import { readFacts } from './space-record.ts';
 import { updateManifest } from './update-manifest.ts';
@@ -49,7 +50,7 @@ export interface ExportContext
   notice(text: string): Promise<void>;
 }
 
-interface ExportOptions {
+interface ExportOptions extends Selection {
   readonly out: string;
   /** Whether an existing file is updated. */
   readonly update: boolean;
@@ -116,6 +117,12 @@ async function readFleet(context: ExportContext, references: readonly string[], 
     spaces.set(space.space_id, space);
   }
   if (references.length === 0) for await (const space of listSpaces(http)) spaces.set(space.space_id, space);
+  const factsBySpace = new Map([...facts.values()].map((fact) => [fact.space_id, fact]));
+  const idOf = ({ external_space_id, space_id }: ListedSpace) =>
+    external_space_id ?? factsBySpace.get(space_id)?.external_space_id;
+  const listed = [...spaces.values()];
+  const isSelected = await spaceSelector(listed.map(idOf), options);
+  const selected = listed.filter((space) => isSelected(idOf(space)));
   progress.start('Reading the jobs');
   const hint = () => 'No file was written: a manifest without its jobs would not describe the space.';
   const list = await new JobLists({ list: () => listNamedJobs(http), clock, hint }).whole();
@@ -124,9 +131,8 @@ async function readFleet(context: ExportContext, references: readonly string[], 
   const set = "partnerctl contract set cron_job.agent_id '<path>'";
   if (unowned > 0)
     await warn(`Jobs left out: ${unowned}. The list does not say which agent runs them. If it does: ${set}`);
-  const factsBySpace = new Map([...facts.values()].map((fact) => [fact.space_id, fact]));
-  const idOf = ({ external_space_id, space_id }: ListedSpace) => external_space_id ?? space_id;
-  const sorted = [...spaces.values()].sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+  const keyOf = (space: ListedSpace) => idOf(space) ?? space.space_id;
+  const sorted = selected.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
   return { http, spaces: sorted, factsBySpace, jobs, files };
 }
 
@@ -160,9 +166,10 @@ async function exportSpace(
 
 /**
  * Writes a manifest for each space that plans nothing. Sends only reads.
- * @param references the spaces, each a space_id, `ext:<external_space_id>`, or `name:<name>`; none for all
+ * @param references the spaces to select from, each a space_id, `ext:<external_space_id>`, or `name:<name>`; none for all
  * @returns the result of each space as soon as it is known
- * @throws before a file is written: NotFoundError or UsageError for a reference, the errors of the lists of spaces and
+ * @throws before a file is written: NotFoundError or UsageError for a reference, UsageError for a glob
+ *   that matches nothing, the errors of the lists of spaces and
  *   jobs and of the state, LocalError if there is no directory. InterruptedError, or what every space would fail with.
  */
 export function exportSpaces(

@@ -111,6 +111,8 @@ export interface ManifestDocument {
    * because the service did not show it: `agents/0/template_id`.
    */
   readonly places: Readonly<Record<string, string>>;
+  /** Its texts that were made from variables, each as it was written; none in the file of a plan. */
+  readonly written?: ReadonlyMap<string, string>;
 }
 
 /** File and line of an agent, a job, or, for any other key, of the document. */

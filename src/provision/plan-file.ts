@@ -65,12 +65,21 @@ export async function writePlan(
   path: string,
   plans: readonly SpacePlan[],
   jobs: JobsByAgent | undefined,
-  { service, createBeside }: { readonly service: string; readonly createBeside: ReadonlySet<string> },
+  {
+    service,
+    createBeside,
+    input,
+  }: {
+    readonly service: string;
+    readonly createBeside: ReadonlySet<string>;
+    /** All manifests, also those that were not selected. */
+    readonly input: readonly ManifestDocument[];
+  },
 ): Promise<number> {
   const plan: PlanFile = {
     partnerctl_plan: 2,
     service,
-    input_sha256: inputHash(plans.map(({ document }) => document)),
+    input_sha256: inputHash(input),
     create_beside: [...createBeside],
     jobs_listed: jobs !== undefined,
     spaces: plans.flatMap((each) => toPlannedSpace(each, jobs ?? new Map())),

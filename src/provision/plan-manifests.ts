@@ -9,6 +9,7 @@ import { judgeJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Observer } from './observe.ts';
 import { planSpace, type SpacePlan, type StepStatus } from './plan.ts';
+import { type Selection, spaceSelector } from './select.ts';
 import type { SpaceFact } from './space-record.ts';
 
 /** What planning and provisioning need, and how they were asked to work. */
@@ -21,8 +22,8 @@ export interface ProvisionDeps {
   readonly jobs: JobEngine;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Called after each document that was planned or applied. */
-  readonly onDocument: () => void;
+  /** Shows a count, of so many. @returns what to call for each */
+  readonly count: (doing: string, total: number) => () => void;
   /** Aborts when nothing more is to be started, as on the first Ctrl-C. */
   readonly stop: AbortSignal;
   readonly retries: number;
@@ -50,12 +51,16 @@ export function withStatus(plan: SpacePlan, status: StepStatus, error?: unknown)
   return { ...plan, steps: plan.steps.map((step) => ({ ...step, status })), failures };
 }
 
-/** Describes valid documents without a service. */
+/** Describes valid documents without a service. @throws UsageError for a glob that matches nothing */
 export async function checkManifests(
   documents: readonly ManifestDocument[],
+  selection: Selection,
   clock: Clock,
 ): Promise<readonly SpacePlan[]> {
-  const plans = await judgeJobs(documents.map(planUnknown), createScheduleDescriber(clock));
+  const idOf = ({ manifest }: ManifestDocument) => manifest.external_space_id;
+  const isSelected = await spaceSelector(documents.map(idOf), selection);
+  const selected = documents.filter((document) => isSelected(idOf(document)));
+  const plans = await judgeJobs(selected.map(planUnknown), createScheduleDescriber(clock));
   return plans.map((plan) => withStatus(plan, 'planned'));
 }
 
@@ -81,6 +86,7 @@ export async function planRun(
     }
   };
   const limit = pLimit(deps.concurrency);
-  const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
+  const onPlanned = deps.count('Planning', documents.length);
+  const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(onPlanned))));
   return judgeJobs(plans, deps.jobs.describe, { engine: deps.jobs, consent: deps.createBeside, willRun });
 }

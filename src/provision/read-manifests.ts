@@ -63,7 +63,7 @@ export function parseManifests(
   lookup: Lookup,
 ): { documents: ManifestDocument[]; problems: Problem[] } {
   const spaces = new Map<string, string>();
-  const places = new Map<object, Record<string, string>>();
+  const found = new Map<object, Pick<ManifestDocument, 'places' | 'written'>>();
   const { documents, problems } = readYaml(sources, {
     schema: manifestSchema,
     lookup,
@@ -75,12 +75,13 @@ export function parseManifests(
       // Two documents for one space would undo each other's work.
       if (first === undefined) spaces.set(id, fileAndLine(document.place(path)));
       else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
-      places.set(manifest, checkAgents(document, manifest));
+      const { written } = document;
+      found.set(manifest, { places: checkAgents(document, manifest), ...(written.size > 0 && { written }) });
     },
   });
   return {
     documents: documents.map(({ source, value: manifest }, index) => {
-      return { source, index, manifest, places: places.get(manifest) ?? {} };
+      return { source, index, manifest, places: {}, ...found.get(manifest) };
     }),
     problems,
   };

@@ -7,27 +7,27 @@ export interface Selection {
 }
 
 /**
- * Selects by external_space_id. A `!` is a character: --exclude says what is left out.
- * @throws UsageError for a glob that matches nothing
+ * Makes the rule of a selection. A `!` is a character: --exclude says what is left out. What has no external_space_id
+ * matches no glob.
+ * @param ids all external_space_ids
+ * @throws UsageError for a glob that matches none of them
  */
-export async function selectSpaces<Item>(
-  items: readonly Item[],
-  idOf: (item: Item) => string,
+export async function spaceSelector(
+  ids: readonly (string | null | undefined)[],
   { only, exclude }: Selection,
-): Promise<readonly Item[]> {
-  if (only.length === 0 && exclude.length === 0) return items;
+): Promise<(id: string | null | undefined) => boolean> {
+  if (only.length === 0 && exclude.length === 0) return () => true;
   const { default: picomatch } = await import('picomatch');
-  const ids = items.map(idOf);
-  const compile = (flag: string) => (glob: string) => {
-    const matches = picomatch(glob, { nonegate: true, dot: true });
-    if (ids.some((id) => matches(id))) return matches;
-    throw new UsageError(`${flag} ${glob} matches none of the ${ids.length} spaces.`, {
-      hint: "It is a glob over the external_space_id, such as --only 'acme-*'.",
+  const compile = (flag: string, globs: readonly string[]) => {
+    const rules = globs.map((glob) => {
+      const matches = picomatch(glob, { nonegate: true, dot: true });
+      if (ids.some((id) => id && matches(id))) return matches;
+      throw new UsageError(`${flag} ${glob} matches none of the ${ids.length} spaces.`, {
+        hint: "It is a glob over the external_space_id, such as --only 'acme-*'.",
+      });
     });
+    return (id: string) => rules.some((matches) => matches(id));
   };
-  const [wanted, unwanted] = [only.map(compile('--only')), exclude.map(compile('--exclude'))];
-  return items.filter((item) => {
-    const id = idOf(item);
-    return (wanted.length === 0 || wanted.some((matches) => matches(id))) && !unwanted.some((matches) => matches(id));
-  });
+  const [isWanted, isUnwanted] = [compile('--only', only), compile('--exclude', exclude)];
+  return (id) => (id ? (only.length === 0 || isWanted(id)) && !isUnwanted(id) : only.length === 0);
 }

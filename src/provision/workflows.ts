@@ -10,6 +10,7 @@ import { Observer } from './observe.ts';
 import type { SpacePlan } from './plan.ts';
 import { limitToPlanned, readPlan, writePlan } from './plan-file.ts';
 import { type ProvisionDeps, planRun } from './plan-manifests.ts';
+import { type Selection, spaceSelector } from './select.ts';
 import { jobsByAgent } from './snapshot.ts';
 import { readFacts } from './space-record.ts';
 
@@ -23,11 +24,18 @@ export interface ProvisionContext extends Omit<CronContext, 'progress'> {
   notice(text: string): Promise<void>;
 }
 
-export interface FleetOptions {
+export interface FleetOptions extends Selection {
   readonly concurrency: number;
   /** The spaces that may get a second agent or job, by external id. */
   readonly createBeside: readonly string[];
-  readonly failFast?: boolean | undefined;
+}
+
+/** How plans are carried out. */
+interface ApplyOptions {
+  /** After so many failures, no further space is started. */
+  readonly maxFailures?: number | undefined;
+  /** Called with what will be sent, before that. */
+  approve(plans: readonly SpacePlan[]): Promise<void>;
 }
 
 /** What the state will hold of a document: ids, and the names of jobs. */
@@ -39,20 +47,25 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
   ];
 }
 
-/** @throws UsageError if --create-beside names a space that no manifest describes: it is consent for one, not for all */
+/**
+ * @returns the documents of the selection, and what it takes to plan them
+ * @throws UsageError for a glob that matches nothing, or if --create-beside names a space that no manifest describes: it
+ *   is consent for one, not for all
+ */
 async function openProvisioning(
   context: ProvisionContext,
-  documents: readonly ManifestDocument[],
-  { concurrency, createBeside }: FleetOptions,
-  doing: string,
-): Promise<ProvisionDeps> {
+  all: readonly ManifestDocument[],
+  { concurrency, createBeside, ...selection }: FleetOptions,
+) {
   const { clock, random, flags, signals, progress } = context;
-  const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  const unknown = createBeside.find((id) => !ids.has(id));
+  const ids = all.map(({ manifest }) => manifest.external_space_id);
+  const unknown = createBeside.find((id) => !ids.includes(id));
   if (unknown !== undefined)
     throw new UsageError(`--create-beside ${unknown}: no manifest has this external_space_id.`, {
       hint: 'Give the external_space_id of one of the manifests. Nothing was sent.',
     });
+  const isSelected = await spaceSelector(ids, selection);
+  const documents = all.filter(({ manifest }) => isSelected(manifest.external_space_id));
   const http = await context.http();
   const log = await context.log();
   log.refuseSecrets(documents.flatMap(recordedTexts));
@@ -64,35 +77,36 @@ async function openProvisioning(
     isReported = true;
     await context.notice(`note: cannot read the list of ${list} (${message}) Only what the state recorded is known.`);
   };
-  let done = 0;
-  const onDocument = (): void => {
-    done += 1;
-    // All are planned, and then carried out.
-    const [now, count] = done > documents.length ? [doing, done - documents.length] : ['Planning', done];
-    progress.update(`${now}: ${count} of ${documents.length}`);
-  };
-  return {
-    ...{ http, log, facts, clock, random, concurrency, onDocument },
+  const deps: ProvisionDeps = {
+    ...{ http, log, facts, clock, random, concurrency },
+    count(doing, total) {
+      let done = 0;
+      return () => {
+        done += 1;
+        progress.update(`${doing}: ${done} of ${total}`);
+      };
+    },
     observer: new Observer({ http, documents, facts, onUnavailable }),
     createBeside: new Set(createBeside),
     jobs: openJobs(context, http, log),
     retries: flags.retries ?? DEFAULT_RETRIES,
     stop: signals.interrupt,
   };
+  return { deps, documents, isSelected };
 }
 
 /**
  * Plans what provisioning would do, and writes the plan to the file `out`.
  * @returns the plans, the spaces of the service that no manifest describes, and how many spaces the file has
- * @throws UsageError for `createBeside`; PartnerctlError if a list cannot be read now, or not be understood; the reason of
- *   an interruption; as `writePlan`
+ * @throws UsageError for `createBeside`, `only`, and `exclude`; PartnerctlError if a list cannot be read now, or not be
+ *   understood; the reason of an interruption; as `writePlan`
  */
 export async function planFleet(
   context: ProvisionContext,
-  documents: readonly ManifestDocument[],
+  all: readonly ManifestDocument[],
   { out, ...options }: FleetOptions & { readonly out?: string | undefined },
 ) {
-  const deps = await openProvisioning(context, documents, options, 'Planning');
+  const { deps, documents, isSelected } = await openProvisioning(context, all, options);
   const { createBeside, observer } = deps;
   const planned = await planRun(deps, documents, false);
   deps.stop.throwIfAborted();
@@ -107,40 +121,79 @@ export async function planFleet(
   const plans = planned.map((plan) => {
     return { ...plan, unmanaged: [...plan.unmanaged, ...(jobs ? unmanagedJobs(plan, jobs) : [])] };
   });
-  const about = { service: deps.http.baseUrl, createBeside };
+  const about = { service: deps.http.baseUrl, createBeside, input: all };
   const written = out === undefined ? 0 : await writePlan(out, plans, jobs, about);
-  return { plans, others: observer.others, written };
+  const others = observer.others.filter(({ external_space_id: id }) => isSelected(id));
+  return { plans, others, written };
 }
 
 /**
  * Creates or reuses the spaces, and installs missing agents, chats, and jobs. All is planned before anything is sent.
- * @throws UsageError for `createBeside`; as `planRun`
+ * @throws UsageError for `createBeside`, `only`, and `exclude`; as `planRun` and `approve`
  */
 export async function provisionFleet(
   context: ProvisionContext,
-  documents: readonly ManifestDocument[],
-  options: FleetOptions,
+  all: readonly ManifestDocument[],
+  { maxFailures, approve, ...options }: FleetOptions & ApplyOptions,
 ): Promise<AsyncGenerator<SpacePlan>> {
-  const deps = await openProvisioning(context, documents, options, 'Provisioning');
-  return applyPlans(deps, await planRun(deps, documents, true), options.failFast);
+  const { deps, documents } = await openProvisioning(context, all, options);
+  const plans = await planRun(deps, documents, true);
+  await approve(plans);
+  return applyPlans(deps, plans, maxFailures);
+}
+
+/** A part of what a plan still has to do. */
+interface Wave {
+  readonly plans: readonly SpacePlan[];
+  /** How many spaces had something left to do before it, with those that cannot be done. */
+  readonly left: number;
+}
+
+/** Takes the first `limit` spaces that have something left to do, and those before them that cannot be done. */
+function firstWave(plans: readonly SpacePlan[], limit: number): Wave {
+  const isOpen = ({ steps }: SpacePlan) => steps.some(({ status }) => status === 'planned');
+  const left = plans.filter((plan) => isOpen(plan) || plan.failures.length > 0);
+  const next = left.filter(isOpen)[limit];
+  return { plans: next ? left.slice(0, left.indexOf(next)) : left, left: left.length };
+}
+
+/** Carries out a wave, and says how many spaces remain after it. */
+async function* applyWave(
+  context: ProvisionContext,
+  wave: Wave,
+  apply: (plans: readonly SpacePlan[]) => AsyncGenerator<SpacePlan>,
+): AsyncGenerator<SpacePlan> {
+  let remaining = wave.left;
+  for await (const report of apply(wave.plans)) {
+    if (report.steps.every(({ status }) => status === 'created' || status === 'unchanged')) remaining -= 1;
+    yield report;
+  }
+  const text = remaining === 1 ? '1 space of the plan remains' : `${remaining} spaces of the plan remain`;
+  if (remaining > 0) await context.notice(`${text}. To go on, repeat the command.`);
 }
 
 /**
  * Carries out the file of a plan: exactly its steps.
  * @param input the manifests that the plan must have been made of, if they are given
- * @throws as `readPlan` and `planRun`
+ * @param options `limit`: only the first so many spaces that have something left to do
+ * @throws UsageError for `only` and `exclude`; as `readPlan`, `planRun`, and `approve`
  */
 export async function applyPlanFile(
   context: ProvisionContext,
   path: string,
   input: readonly ManifestDocument[] | undefined,
-  options: Omit<FleetOptions, 'createBeside'>,
+  {
+    maxFailures,
+    approve,
+    limit,
+    ...options
+  }: Omit<FleetOptions, 'createBeside'> & ApplyOptions & { readonly limit?: number | undefined },
 ): Promise<AsyncGenerator<SpacePlan>> {
   const { id, spaces, create_beside, jobs_listed } = await readPlan(path, await context.baseUrl(), input);
-  const documents = spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));
-  const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
+  const all = spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));
+  const ids = new Set(all.map(({ manifest }) => manifest.external_space_id));
   const createBeside = create_beside.filter((id) => ids.has(id));
-  const deps = await openProvisioning(context, documents, { ...options, createBeside }, 'Applying');
+  const { deps, documents } = await openProvisioning(context, all, { ...options, createBeside });
   deps.log.setPlan(id);
   const jobs = jobsByAgent(jobs_listed ? (await deps.jobs.lists.whole()).jobs.values() : []);
   const plans = (await planRun(deps, documents, true)).map((plan) => {
@@ -148,5 +201,8 @@ export async function applyPlanFile(
     const isUnread = plan.steps.every(({ status }) => status === 'failed' || status === 'skipped');
     return planned && !isUnread ? limitToPlanned(plan, planned, jobs) : plan;
   });
-  return applyPlans(deps, plans, options.failFast);
+  const wave = limit === undefined ? undefined : firstWave(plans, limit);
+  await approve(wave?.plans ?? plans);
+  const apply = (some: readonly SpacePlan[]) => applyPlans(deps, some, maxFailures);
+  return wave ? applyWave(context, wave, apply) : apply(plans);
 }

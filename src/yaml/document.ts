@@ -28,6 +28,8 @@ interface Content {
   readonly problems: ProblemList;
   /** The names of the variables in each text that was made from some. */
   readonly variables: Map<unknown, readonly string[]>;
+  /** The texts that were made from variables, each as it was written. */
+  readonly written: Map<string, string>;
 }
 
 /** A range of a source, to report problems with. */
@@ -62,6 +64,11 @@ export class YamlDocument {
   /** The names of the variables in a text. What they hold may be a secret: messages do not repeat it. */
   variables(path: Path): readonly string[] {
     return this.content.variables.get(this.get(path)) ?? [];
+  }
+
+  /** The texts that were made from variables, each as it was written. */
+  get written(): ReadonlyMap<string, string> {
+    return this.content.written;
   }
 
   /** The place of a value: at the start of a list or a mapping, under any other value. Keeps no node in memory. */
@@ -113,7 +120,7 @@ function reportSyntax({ code, message, pos }: YAMLParseError, problems: ProblemL
 }
 
 /** Replaces the variables in the values of a document, and reports what cannot become plain data. */
-function prepare({ document, problems, variables }: Content, lookup: Lookup): void {
+function prepare({ document, problems, variables, written }: Content, lookup: Lookup): void {
   const anchors = new Set<string>();
   const enter = (node: Scalar | YAMLMap | YAMLSeq) => {
     if (node.tag !== undefined) problems.add(rangeOf(node), 'tags are not supported', 'leave out the tag');
@@ -134,8 +141,11 @@ function prepare({ document, problems, variables }: Content, lookup: Lookup): vo
       if (role === 'key') return problems.add(rangeOf(node), 'variables can be used in values, not in keys');
       const { text, names, faults } = interpolate(node.value, lookup);
       for (const { message, hint } of faults) problems.add(rangeOf(node), message, hint);
+      if (names.length > 0) {
+        variables.set(text, names);
+        written.set(text, node.value);
+      }
       node.value = text;
-      if (names.length > 0) variables.set(text, names);
     },
   });
 }
@@ -163,7 +173,7 @@ export function* loadDocuments(problems: ProblemList, lookup: Lookup): Generator
     const before = problems.size;
     // An error may be the consequence of the one before it.
     const [error] = document.errors.sort((one, other) => one.pos[0] - other.pos[0]);
-    const content: Content = { document, problems, variables: new Map() };
+    const content: Content = { document, problems, variables: new Map(), written: new Map() };
     if (error) reportSyntax(error, problems);
     else if (!isPlain) prepare(content, lookup);
     if (problems.size > before) continue;

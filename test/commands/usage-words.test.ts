@@ -60,6 +60,8 @@ test('An unknown option is answered with the right one, and with -- only where t
     ['plan --file=acme.yaml', file],
     ['spaces list --token pat_1', 'Set PARTNER_TOKEN, or use --token-file <path>: a flag is no place for a token.'],
     ['spaces list --json', 'Use -o json.'],
+    ['apply plan.json --target acme-001', "Use --only '<glob>'."],
+    ['apply plan.json --fail-fast', 'Use --max-failures 1.'],
     ['provision acme.yaml --dry-run', 'Use `partnerctl plan <file>`.'],
     ['agents list --space acme', 'The space is an argument, without a flag.'],
     ['chat tail -f', 'It follows, unless --no-follow is given.'],

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { describeFileError, UsageError } from '../../errors.ts';
-import type { CiItem, CommandResult, ListResult, ReportLine, Row } from '../../output/command-result.ts';
+import type { CiItem, CommandResult, ListResult, ReportLine } from '../../output/command-result.ts';
 import { formatReport } from '../../output/report.ts';
 import { cellText } from '../../output/sanitize.ts';
 import type { Environment } from '../../platform/io.ts';
@@ -82,26 +82,15 @@ export function openReport(
   annotate?: (lines: string) => Promise<void>,
 ) {
   const summaryFile = findSummaryFile(options, env);
-  const rows: Row[] = [];
-  let counts: ListResult['summary'];
-
-  async function* collect(read: AsyncIterable<Row>): AsyncGenerator<Row> {
-    for await (const row of read) {
-      if (row.ci) rows.push(row);
-      yield row;
-    }
-  }
-
   return {
-    /** Returns the result with rows that are collected as they are read. */
-    watch(result: CommandResult): CommandResult {
-      if (result.kind !== 'list') return result;
-      counts = result.summary;
-      return { ...result, rows: collect(result.rows) };
-    },
-    /** Writes the annotations and the summary. @param error the one that ended the command */
-    async finish(error: unknown): Promise<void> {
-      const items = rows.toSorted((one, other) => one.sortIndex - other.sortIndex).flatMap(({ ci }) => ci ?? []);
+    /**
+     * Writes the annotations and the summary.
+     * @param result what the command returned, if it did; its rows were read
+     * @param error the one that ended the command
+     */
+    async finish(result: CommandResult | undefined, error: unknown): Promise<void> {
+      const { summary: counts, ci }: Partial<ListResult> = result?.kind === 'list' ? result : {};
+      const items = ci?.() ?? [];
       const ofItems = items.flatMap(itemFindings);
       // If items failed, the error only summarizes them.
       const failures = ofItems.length > 0 ? [] : failureFindings(error);

@@ -1,5 +1,16 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { AGENT_HELP, CONFIRM, collect, integer, ROWS, SPACE_HELP, SUMMARY_FILE, VAR_FILE } from '../../cli/options.ts';
+import {
+  AGENT_HELP,
+  CONFIRM,
+  collect,
+  EXCLUDE,
+  integer,
+  ONLY,
+  ROWS,
+  SPACE_HELP,
+  SUMMARY_FILE,
+  VAR_FILE,
+} from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import { UsageError } from '../../errors.ts';
 
@@ -28,8 +39,8 @@ export const test = () =>
     .option('--var <NAME=value>', 'a value for ${NAME} in manifests and conversations; repeatable', collect, [])
     .option(...VAR_FILE)
     .option(...ROWS)
-    .option('--only <glob>', 'with --manifests: only these external_space_ids; repeatable', collect, [])
-    .option('--exclude <glob>', 'with --manifests: none of these external_space_ids; repeatable', collect, [])
+    .option(...ONLY)
+    .option(...EXCLUDE)
     .option('--limit <n>', 'with --manifests: only the first n spaces', integer(1, 100_000))
     .option('--repeat <n>', 'hold each conversation n times', integer(1, 100), 1)
     .option('--pass <n>', 'how many of them have to pass (default: all)', integer(1, 100))

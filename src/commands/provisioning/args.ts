@@ -1,5 +1,5 @@
 import { leaf, type Meta } from '../../cli/leaf.ts';
-import { collect, integer, ROWS, SUMMARY, SUMMARY_FILE, VAR_FILE } from '../../cli/options.ts';
+import { collect, EXCLUDE, integer, ONLY, ROWS, SUMMARY, SUMMARY_FILE, VAR_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 
@@ -27,6 +27,8 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
     )
     .option(...VAR_FILE)
     .option(...ROWS)
+    .option(...ONLY)
+    .option(...EXCLUDE)
     .option('--concurrency <n>', 'how many documents at a time', integer(1, 64), 4)
     .option(
       '--create-beside <external_space_id>',
@@ -37,6 +39,21 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
     .option(...SUMMARY)
     .option(...SUMMARY_FILE);
 }
+
+/** Where a run ends, or does not begin: see `applyPlans` and `approver`. */
+export const MAX_FAILURES = [
+  '--max-failures <n>',
+  'start no further space after n failures; there are never more',
+  integer(1, 100_000),
+] as const;
+
+export const MAX_CREATES = [
+  '--max-creates <n>',
+  'refuse to create more than n spaces, or more than n agents',
+  integer(0, 100_000),
+] as const;
+
+export const YES = ['--yes', 'do not ask before more than 20 new spaces'] as const;
 
 export async function printManifestSchema(): Promise<CommandResult> {
   const { jsonSchema } = await import('../../yaml/json-schema.ts');

@@ -1,152 +1,25 @@
 import type { ListedSpace } from '../../contract/resources.ts';
-import { PartnerctlError, PlanStaleError } from '../../errors.ts';
-import type { ReportLine, TonedText } from '../../output/command-result.ts';
+import { PartnerctlError } from '../../errors.ts';
+import type { ReportLine } from '../../output/command-result.ts';
 import { describeError } from '../../output/error-text.ts';
-import type { Difference, Unmanaged } from '../../provision/differences.ts';
-import type { SpacePlan, Step } from '../../provision/plan.ts';
+import type { SpacePlan } from '../../provision/plan.ts';
+import { asWritten, type Entry, foldPlans, isSpecial } from './fold.ts';
+import {
+  detailLine,
+  detailLines,
+  failureLines,
+  headerLine,
+  markedLine,
+  RESOURCES,
+  stepLine,
+  type Tense,
+  wordOf,
+} from './space-lines.ts';
 
-/* Documents as plan and provision show them to people, with the marks that the help of `plan` names. */
-
-/** Which steps are shown: those that are to be done, or those that were done. */
-export type Tense = 'planned' | 'created';
-
-/** What will become of a document, or became of it, in the order of the summary. */
-export const OUTCOMES = {
-  planned: { create: 0, change: 0, none: 0, blocked: 0 },
-  created: { created: 0, reused: 0, unchanged: 0, failed: 0, skipped: 0 },
-} as const;
-
-type Outcome = keyof (typeof OUTCOMES)['planned'] | keyof (typeof OUTCOMES)['created'] | 'planned' | 'stale';
-
-/** @returns `planned` for a document that provision only checked, `stale` for one whose plan no longer holds */
-export function outcomeOf({ steps, failures }: SpacePlan, tense: Tense): Outcome {
-  const isPlan = tense === 'planned';
-  const isAny = (wanted: Step['status']) => steps.some(({ status }) => status === wanted);
-  if (failures.some(({ error }) => error instanceof PlanStaleError)) return 'stale';
-  if (failures.length > 0) return isPlan ? 'blocked' : 'failed';
-  if (!isPlan && isAny('planned')) return 'planned';
-  if (steps[0]?.status === tense) return isPlan ? 'create' : 'created';
-  if (isAny(tense)) return isPlan ? 'change' : 'reused';
-  if (isAny('skipped')) return 'skipped';
-  return isPlan ? 'none' : 'unchanged';
-}
+/* Plans and runs as people see them. */
 
 export function countOf(plans: readonly SpacePlan[], list: 'differences' | 'unmanaged'): number {
   return plans.reduce((total, plan) => total + plan[list].length, 0);
-}
-
-const TONES = { '+': 'good', '~': 'good', '!': 'warn', '?': 'warn', x: 'bad', '-': 'dim', '=': 'dim' } as const;
-
-type Marker = keyof typeof TONES;
-
-function markedLine(indent: number, marker: Marker, text: TonedText): ReportLine {
-  return { indent, marker, tone: TONES[marker], text };
-}
-
-const detailLine = (marker: Marker, text: TonedText) => markedLine(4, marker, text);
-
-const RESOURCES = { create_space: 'space', install_agent: 'agent', setup_chat: 'chat', create_job: 'job' } as const;
-
-function stepDetail(step: Step): string {
-  if (step.op === 'create_job') {
-    const [next] = step.job?.next_runs ?? [];
-    return `${step.job?.description}${next === undefined ? '' : `; next run ${next}`}`;
-  }
-  return Object.entries(step.detail)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(', ');
-}
-
-function stepLine(step: Step): ReportLine {
-  const subject = step.op === 'setup_chat' ? 'chat of' : RESOURCES[step.op];
-  const owner = step.op === 'create_job' ? ` of ${JSON.stringify(step.agent.wanted.name)}` : '';
-  const detail = stepDetail(step);
-  return detailLine('+', [
-    { text: `${subject} ${JSON.stringify(step.name)}${owner}` },
-    { text: detail && `: ${detail}`, tone: 'plain' },
-    { text: step.id === null ? '' : ` (${step.id})`, tone: 'dim' },
-  ]);
-}
-
-/** Without the instructions of a job: they are long, and others read a summary of CI. */
-function differenceLine({ resource, name, agent, field, service, manifest }: Difference): ReportLine {
-  const owner = agent === undefined ? '' : ` of ${JSON.stringify(agent)}`;
-  const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}${owner}`;
-  const isShown = field !== 'instructions' && service !== null && manifest !== null;
-  const values = `: ${JSON.stringify(service)} at the service, ${JSON.stringify(manifest)} in the manifest`;
-  return detailLine('!', [
-    { text: `${resource}${subject} ${field} ${field === 'instructions' ? 'differ' : 'differs'}` },
-    { text: isShown ? values : '', tone: 'plain' },
-  ]);
-}
-
-function unmanagedLine({ resource, id, name, reason }: Unmanaged): ReportLine {
-  const more = reason === undefined ? '' : `, and no manifest can describe it: ${reason}`;
-  return detailLine('?', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest${more}`);
-}
-
-/** The spaces of the service that no manifest describes: listed with --unmanaged, otherwise counted. */
-export interface UnmanagedSpaces {
-  readonly spaces: readonly ListedSpace[];
-  readonly areListed: boolean;
-}
-
-function unmanagedSpaceLines({ spaces, areListed }: UnmanagedSpaces): ReportLine[] {
-  const noun = spaces.length === 1 ? 'space of the service is' : 'spaces of the service are';
-  if (spaces.length === 0) return [];
-  if (!areListed) return [{ indent: 0, text: `${spaces.length} ${noun} in no manifest: --unmanaged lists them.` }];
-  return spaces.map(({ space_id, name, external_space_id }) =>
-    markedLine(0, '?', `space ${JSON.stringify(name ?? '')} (${space_id})  ${external_space_id ?? ''}: in no manifest`),
-  );
-}
-
-export function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
-  return [
-    ...steps.filter(({ status }) => status === tense).map(stepLine),
-    ...differences.map(differenceLine),
-    ...unmanaged.map(unmanagedLine),
-  ];
-}
-
-/** Why a document cannot be carried out, or was not; and what to do, which ends the output of provision. */
-function failureLines({ failures, document }: SpacePlan, tense: Tense): ReportLine[] {
-  return failures.flatMap(({ error, source }) => {
-    const place = source === document.source ? '' : `${source}: `;
-    const hint = tense === 'planned' && error instanceof PartnerctlError ? error.info.hint : undefined;
-    const hints =
-      hint?.split('\n').map((text): ReportLine => ({ indent: 6, marker: 'hint:', tone: 'dim', text })) ?? [];
-    return [detailLine('x', `${place}${describeError(error)}`), ...hints];
-  });
-}
-
-/** The words of people for outcomes, where they are not those of scripts. */
-const WORDS: Readonly<Partial<Record<Outcome, string>>> = {
-  ...{ change: 'to change', none: 'unchanged', reused: 'changed', planned: 'valid' },
-};
-
-export function wordOf(plan: SpacePlan, tense: Tense): string {
-  const outcome = outcomeOf(plan, tense);
-  const isAny = (...wanted: Step['status'][]) => plan.steps.some(({ status }) => wanted.includes(status));
-  // Nothing was sent for the space: a person decides first.
-  if (outcome === 'failed' && isAny('blocked') && !isAny('created', 'failed')) return 'blocked';
-  return WORDS[outcome] ?? outcome;
-}
-
-const MARKERS: Readonly<Partial<Record<Outcome, Marker>>> = {
-  ...{ create: '+', created: '+', change: '~', reused: '~' },
-  ...{ blocked: 'x', failed: 'x', stale: 'x', skipped: '-' },
-};
-
-function headerLine(plan: SpacePlan, tense: Tense): ReportLine {
-  const { document, space_id, differences, unmanaged } = plan;
-  const others = differences.length > 0 ? '!' : unmanaged.length > 0 ? '?' : '=';
-  const word = wordOf(plan, tense);
-  const ending = tense === 'created' && `${word}${word === 'blocked' ? ': nothing was sent' : ''}`;
-  const rest = [space_id, document.source, ending].filter(Boolean);
-  return markedLine(0, MARKERS[outcomeOf(plan, tense)] ?? others, [
-    { text: document.manifest.external_space_id, tone: 'heading' },
-    { text: rest.map((part) => `  ${part}`).join(''), tone: 'plain' },
-  ]);
 }
 
 export function counted(count: number, noun: string, rest = ''): string[] {
@@ -183,16 +56,89 @@ export function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
   return `${tense === 'planned' ? 'Plan' : 'Done'}: ${parts.join('; ') || 'nothing to do'}.`;
 }
 
-/**
- * For each space, in input order, what will happen or what was done. A plan only counts unchanged spaces.
- * @param unmanaged the spaces that no manifest describes
- */
-export function reportOf(plans: readonly SpacePlan[], tense: Tense, unmanaged?: UnmanagedSpaces): ReportLine[] {
-  const shown = plans.flatMap((plan) => {
-    const details = [...detailLines(plan, tense), ...failureLines(plan, tense)];
-    const isHidden = tense === 'planned' && details.length === 0;
-    return isHidden ? [] : [headerLine(plan, tense), ...details];
+/** The spaces of the service that no manifest describes: listed with --unmanaged, otherwise counted. */
+export interface UnmanagedSpaces {
+  readonly spaces: readonly ListedSpace[];
+  readonly areListed: boolean;
+}
+
+function unmanagedSpaceLines({ spaces, areListed }: UnmanagedSpaces): ReportLine[] {
+  const noun = spaces.length === 1 ? 'space of the service is' : 'spaces of the service are';
+  if (spaces.length === 0) return [];
+  if (!areListed) return [{ indent: 0, text: `${spaces.length} ${noun} in no manifest: --unmanaged lists them.` }];
+  return spaces.map(({ space_id, name, external_space_id }) =>
+    markedLine(0, '?', `space ${JSON.stringify(name ?? '')} (${space_id})  ${external_space_id ?? ''}: in no manifest`),
+  );
+}
+
+/** The spaces of an entry: `288 spaces: c-001 … c-300`. */
+export function nameOf({ plan, last, count }: Entry): string {
+  const [first, end] = [plan, last].map(({ document }) => document.manifest.external_space_id);
+  return count === 1 ? `${first}` : `${count} spaces: ${first} … ${end}`;
+}
+
+/** What will happen to the spaces of an entry, each of which has a name of its own. */
+export function entryLines({ plan, last, count }: Entry): readonly ReportLine[] {
+  if (count === 1) return detailLines(plan, 'planned');
+  const [write, end] = [asWritten(plan), asWritten(last)(last.document.manifest.space.name)];
+  const others = write(plan.document.manifest.space.name) === end ? '' : ` … ${JSON.stringify(end)}`;
+  return plan.steps.filter(({ status }) => status === 'planned').map((step) => stepLine(step, write, others));
+}
+
+const partsOf = ({ text }: ReportLine) => (typeof text === 'string' ? [{ text }] : text);
+
+/** A plan of more spaces, and of more lines at 80 columns, shows those that are special on a line each. */
+const SCREEN = 40;
+
+function rowsOf(line: ReportLine): number {
+  return Math.ceil((line.indent + partsOf(line).reduce((length, { text }) => length + text.length, 0)) / 76);
+}
+
+/** Shows a special space with the first of what is special about it. */
+function briefLine(plan: SpacePlan): ReportLine {
+  const messages = plan.failures.map(({ error }) => {
+    return detailLine('x', error instanceof PartnerctlError ? error.message : describeError(error));
   });
+  const [first] = [...messages, ...detailLines({ ...plan, steps: [] }, 'planned')];
+  const others = messages.length + detailLines(plan, 'planned').length - 1;
+  const more = others > 0 ? ` (+${others})` : '';
+  const header = headerLine(plan, 'planned');
+  const text = [...partsOf(header).slice(0, 1), { text: '  ' }, ...(first ? partsOf(first) : []), { text: more }];
+  return { ...header, text };
+}
+
+/** Groups what is alike; what is special comes last. Only counts unchanged spaces. @param isWide whether to show each */
+function plannedLines(plans: readonly SpacePlan[], isWide: boolean): readonly ReportLine[] {
+  const blocks = foldPlans(plans, isWide).flatMap((entry) => {
+    const { plan, count } = entry;
+    const details = [...entryLines(entry), ...failureLines(plan, 'planned')];
+    const header = headerLine(plan, 'planned');
+    const named = count === 1 ? header : { ...header, text: [{ text: nameOf(entry), tone: 'heading' as const }] };
+    return details.length === 0 ? [] : [{ plan, lines: [named, ...details] }];
+  });
+  const rows = blocks.flatMap(({ lines }) => lines).reduce((total, line) => total + rowsOf(line), 0);
+  if (isWide || plans.length <= SCREEN || rows < SCREEN) return blocks.flatMap(({ lines }) => lines);
+  const text = 'Only the first problem of each of these spaces is shown: --wide shows all.';
+  return [
+    ...blocks.flatMap(({ plan, lines }) => (isSpecial(plan) ? [briefLine(plan)] : lines)),
+    { indent: 0, tone: 'dim', text },
+  ];
+}
+
+/**
+ * What will happen to the spaces, or, for each in input order, what was done.
+ * @param unmanaged the spaces that no manifest describes
+ * @param isWide whether a plan shows each space by itself
+ */
+export function reportOf(
+  plans: readonly SpacePlan[],
+  tense: Tense,
+  { unmanaged, isWide = false }: { readonly unmanaged?: UnmanagedSpaces | undefined; readonly isWide?: boolean } = {},
+): ReportLine[] {
+  const shown =
+    tense === 'planned'
+      ? plannedLines(plans, isWide)
+      : plans.flatMap((plan) => [headerLine(plan, tense), ...detailLines(plan, tense), ...failureLines(plan, tense)]);
   const total: ReportLine = { indent: 0, tone: 'heading', text: totalOf(plans, tense) };
   return [...shown, total, ...(unmanaged ? unmanagedSpaceLines(unmanaged) : [])];
 }

@@ -1,26 +1,24 @@
 import type { Context } from '../../cli/context.ts';
 import type { ListedSpace } from '../../contract/resources.ts';
 import { EXIT, type ExitCode } from '../../errors.ts';
-import { type Batch, batchResult, countByStatus } from '../../output/batch-result.ts';
+import { type Batch, type BatchItem, batchResult, countByStatus } from '../../output/batch-result.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 import { describeError, errorJson } from '../../output/error-text.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import type { planFleet } from '../../provision/workflows.ts';
 import { cronResultJson } from '../cron/shared/job-batch.ts';
+import { type Entry, foldPlans } from './fold.ts';
 import {
   counted,
   countedDifferences,
   countedUnmanaged,
   countOf,
-  detailLines,
-  OUTCOMES,
-  outcomeOf,
+  entryLines,
+  nameOf,
   reportOf,
-  type Tense,
   totalOf,
-  type UnmanagedSpaces,
-  wordOf,
 } from './report.ts';
+import { detailLines, OUTCOMES, outcomeOf, type Tense, wordOf } from './space-lines.ts';
 
 /* What plan, provision, and apply return: JSON for scripts, the report for people, and the exit code. */
 
@@ -73,8 +71,23 @@ function documentJson(plan: SpacePlan, tense: Tense): object {
   };
 }
 
-/** Documents as plan (`planned`) and provision (`created`) show them. @param unmanaged the spaces that none describes */
-function documentBatch(tense: Tense, unmanaged?: UnmanagedSpaces): Batch<SpacePlan> {
+function itemOf(plan: SpacePlan, tense: Tense): BatchItem {
+  const { document, failures } = plan;
+  const { source, manifest } = document;
+  const isUnfinished = outcomeOf(plan, tense) === 'skipped';
+  const lines = () => detailLines(plan, tense);
+  const item = { name: manifest.external_space_id, source, status: wordOf(plan, tense), isUnfinished, lines };
+  return { ...item, error: failures[0]?.error, failures };
+}
+
+function entryItem(entry: Entry): BatchItem {
+  const item = { ...itemOf(entry.plan, 'planned'), name: nameOf(entry), lines: () => entryLines(entry) };
+  return entry.count === 1 ? item : { ...item, source: undefined };
+}
+
+/** Documents as plan (`planned`) and provision (`created`) show them. */
+function documentBatch(tense: Tense, shown: Parameters<typeof reportOf>[2] = {}): Batch<SpacePlan> {
+  const { unmanaged, isWide = false } = shown;
   return {
     // Rows for -o tsv.
     columns: [
@@ -86,14 +99,8 @@ function documentBatch(tense: Tense, unmanaged?: UnmanagedSpaces): Batch<SpacePl
     ],
     noun: 'documents',
     again: tense === 'planned' ? undefined : 'Run it again: finished documents are not changed.',
-    item(plan) {
-      const { document, failures } = plan;
-      const { source, manifest } = document;
-      const isUnfinished = outcomeOf(plan, tense) === 'skipped';
-      const lines = () => detailLines(plan, tense);
-      const item = { name: manifest.external_space_id, source, status: wordOf(plan, tense), isUnfinished, lines };
-      return { ...item, error: failures[0]?.error, failures };
-    },
+    item: (plan) => itemOf(plan, tense),
+    ...(tense === 'planned' && { folded: (plans) => foldPlans(plans, isWide).map(entryItem) }),
     json: (plan) => documentJson(plan, tense),
     documentField: tense === 'planned' ? 'spaces' : 'results',
     counts: (plans) => ({
@@ -101,7 +108,7 @@ function documentBatch(tense: Tense, unmanaged?: UnmanagedSpaces): Batch<SpacePl
       ...(unmanaged && { unmanaged_spaces: unmanaged.spaces.length }),
     }),
     summary: (plans) => totalOf(plans, tense),
-    report: (plans) => reportOf(plans, tense, unmanaged),
+    report: (plans) => reportOf(plans, tense, shown),
   };
 }
 
@@ -149,7 +156,8 @@ export async function planResult(
     await context.notice(`The plan in ${out} has steps for ${written} of ${plans.length} spaces.${next}`);
   }
   const shown = unmanaged || isFleet ? { spaces: others, areListed: unmanaged } : undefined;
-  const result = batchResult(plans, documentBatch('planned', shown), context.signals);
+  const batch = documentBatch('planned', { unmanaged: shown, isWide: context.flags.wide });
+  const result = batchResult(plans, batch, context.signals);
   const unmanaged_spaces = others.map(({ space_id, external_space_id = null, name = null }) => {
     return { space_id, external_space_id, name };
   });

@@ -10,7 +10,7 @@ import { type Batch, batchResult, countByStatus } from '../../../output/batch-re
 import { type Column, type CommandResult, type ReportLine, recordResult } from '../../../output/command-result.ts';
 import { describeError, errorJson } from '../../../output/error-text.ts';
 import { readManifests } from '../../../provision/read-manifests.ts';
-import { type Selection, selectSpaces } from '../../../provision/select.ts';
+import { type Selection, spaceSelector } from '../../../provision/select.ts';
 import { readVariables, type VariableOptions, type Variables } from '../../../provision/variables.ts';
 import { problemsError } from '../../../yaml/problem.ts';
 import { readSources } from '../../../yaml/sources.ts';
@@ -118,7 +118,7 @@ async function readAudience(context: Context, flags: TestFlags, variables: Varia
   }
   const documents = await readManifests(context, manifests, flags, variables);
   const ids = documents.map(({ manifest }) => manifest.external_space_id);
-  const selected = await selectSpaces(ids, (id) => id, { only, exclude });
+  const selected = ids.filter(await spaceSelector(ids, { only, exclude }));
   return { spaces: selected.slice(0, limit).map((id) => `ext:${id}`), agent };
 }
 
