@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { isJsonObject } from '../contract/json.ts';
 import { type Problem, ProblemList, type Row, type YamlSource } from '../yaml/problem.ts';
 import { parseJsonText, quoted } from '../yaml/text.ts';
 
@@ -53,32 +53,23 @@ async function readCsv(problems: ProblemList): Promise<Content> {
   return { columns: columns ?? [], rows };
 }
 
-/** What is wrong with an object as a row with these columns. */
-function* findMistakes(row: JsonObject, columns: readonly string[]): Generator<string, void, void> {
-  for (const column of columns) {
-    const value = row[column];
-    if (value === undefined) yield `this row has no ${quoted(column)}, and the first one has it`;
-    else if (typeof value !== 'string') yield `${quoted(column)} must be text, not ${JSON.stringify(value)}`;
-  }
-  for (const key of Object.keys(row)) if (!columns.includes(key)) yield `the first row has no ${quoted(key)}`;
-}
-
-/** Reads a JSON object per line. The keys of the first one are the columns. */
+/** Reads a JSON object of texts per line. The keys of the first one are the columns. */
 function readNdjson(problems: ProblemList): Content {
   const rows: Row[] = [];
-  let columns: readonly string[] | undefined;
+  let columns: readonly string[] = [];
   for (const [index, line] of problems.text.split('\n').entries()) {
-    const parsed = line.trim() === '' ? undefined : parseJsonText(line);
-    if (parsed === undefined) continue;
-    const row = 'value' in parsed && isJsonObject(parsed.value) ? parsed.value : undefined;
-    columns ??= row && Object.keys(row);
-    const notRow = 'message' in parsed ? parsed.message : 'a row must be a JSON object';
-    const mistakes = row && columns ? [...findMistakes(row, columns)] : [notRow];
-    for (const mistake of mistakes) problems.add(problems.startOf(index + 1), mistake);
-    const values = columns?.map((column) => String(row?.[column])) ?? [];
-    if (mistakes.length === 0) rows.push({ place: `${problems.name}:${index + 1}`, values });
+    if (line.trim() === '') continue;
+    const parsed = parseJsonText(line);
+    const row = 'value' in parsed && isJsonObject(parsed.value) ? parsed.value : {};
+    const keys = Object.keys(row);
+    if (columns.length === 0) columns = keys;
+    const values = columns.map((column) => row[column]).filter((value) => typeof value === 'string');
+    const isRow = keys.length > 0 && keys.length === columns.length && keys.length === values.length;
+    const wanted = `a row must be a JSON object of texts with the keys of the first one: ${quoted(columns.join(', '))}`;
+    if (isRow) rows.push({ place: `${problems.name}:${index + 1}`, values });
+    else problems.add(problems.startOf(index + 1), 'message' in parsed ? parsed.message : wanted);
   }
-  return { columns: columns ?? [], rows };
+  return { columns, rows };
 }
 
 /**

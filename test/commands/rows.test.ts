@@ -101,11 +101,14 @@ const MISTAKES: readonly (readonly [csv: string, message: string, template?: str
   ],
 ];
 
+const NOT_A_ROW = 'a row must be a JSON object of texts with the keys of the first one: "ID, NAME"';
+
 /** The same for NDJSON. */
 const NDJSON_MISTAKES: readonly (readonly [ndjson: string, message: string])[] = [
-  ['{"ID":"a","NAME":7}', 'T:1:1: "NAME" must be text, not 7'],
-  ['{"ID":"a","NAME":"A"}\n{"ID":"b","NAM":"B"}', 'T:2:1: this row has no "NAME", and the first one has it'],
-  ['{"ID":"a","NAME":"A"}\n[]', 'T:2:1: a row must be a JSON object'],
+  ['{"ID":"a","NAME":7}', `T:1:1: ${NOT_A_ROW}`],
+  ['{"ID":"a","NAME":"A"}\n{"ID":"b","NAM":"B"}', `T:2:1: ${NOT_A_ROW}`],
+  ['{"ID":"a","NAME":"A"}\n\n{"ID":"b","NAME":"B","ORG":"x"}', `T:3:1: ${NOT_A_ROW}`],
+  ['{"ID":"a","NAME":"A"}\n[]', `T:2:1: ${NOT_A_ROW}`],
   ['{"ID":"a","NAME":"A"}\n{"ID":"b"', 'T:2:1: invalid JSON'],
 ];
 
