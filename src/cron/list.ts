@@ -6,6 +6,7 @@ import { readCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { LEASE_MS } from '../state/lease.ts';
 import type { LogRecord } from '../state/record.ts';
+import { readAgents } from '../state/space-record.ts';
 import { Standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
 import { JOB_KIND, type JobReservation, type RecordedJob } from './job.ts';
@@ -76,28 +77,24 @@ async function* joinJobs(http: Http, records: readonly LogRecord[], now: number)
 /**
  * Lists the jobs of the service, joined with the state. Damage of the state is a warning here: nothing is written.
  * @param agents whose jobs are meant; all jobs without them
- * @param readAgentSpaces returns the external id of the space of each agent, as the state knows it
  * @throws as `listJobs`, as the rows are read
  */
-export async function* listJobsOf(
-  context: CronContext,
-  agents: AgentNames | undefined,
-  readAgentSpaces: (records: readonly LogRecord[], origin: string) => ReadonlyMap<string, string>,
-): AsyncGenerator<JobRow> {
+export async function* listJobsOf(context: CronContext, agents: AgentNames | undefined): AsyncGenerator<JobRow> {
   const http = await context.http();
   const log = await context.log();
   context.progress.start('Reading the jobs');
   const { records: intact, damaged } = await log.inspect();
   for (const line of damaged) await context.warn(log.describe(line));
   const records = intact.map(({ record }) => record);
-  const spaces = readAgentSpaces(records, http.baseUrl);
+  const known = readAgents(records, http.baseUrl);
   const describe = createScheduleDescriber(context.clock);
   let leftOut = 0;
   for await (const { schedule, ...job } of joinJobs(http, records, context.clock.now())) {
     const shown = job.agent_id ?? job.agent_text;
     const id = comparableAgent(shown ?? '');
     if (!agents || agents.has(id)) {
-      const [agent, external_space_id] = [agents?.get(id) ?? shown, spaces.get(id)];
+      const { name, external_space_id } = known.get(id) ?? {};
+      const agent = agents?.get(id) ?? name ?? shown;
       const { description, next_runs } = schedule ? await describe(schedule) : {};
       const json = { in_words: description ?? null, ...job.json, ...(external_space_id && { external_space_id }) };
       yield { ...job, agent, external_space_id, description, next: next_runs?.[0], json };

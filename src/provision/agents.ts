@@ -1,10 +1,10 @@
 import type { ListedAgent } from '../contract/resources.ts';
 import { looseName } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
+import { agentKey, type SpaceFact } from '../state/space-record.ts';
 import { hasName, isNamedByIgnore } from './differences.ts';
 import type { Failure } from './failures.ts';
 import { type Manifest, type ManifestAgent, type ManifestDocument, sourceOf } from './manifest.ts';
-import { agentKey, type SpaceFact } from './space-record.ts';
 
 /*
  * Which agents of a space are those of its manifest, and which were probably edited in it: the API changes and removes

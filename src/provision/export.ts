@@ -13,6 +13,7 @@ import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
 import { describeFileError, InputError, InterruptedError, LocalError, PartnerctlError, stopsRun } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { makeDirectories } from '../platform/files.ts';
+import { readFacts } from '../state/space-record.ts';
 import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources, YAML_FILE } from '../yaml/sources.ts';
@@ -21,7 +22,6 @@ import { describeSpace, type ExportedSpace, type FoundSpace } from './exported-s
 import { parseManifests } from './read-manifests.ts';
 import { type Selection, spaceSelector } from './select.ts';
 import { jobsByAgent } from './snapshot.ts';
-import { readFacts } from './space-record.ts';
 import { updateManifest } from './update-manifest.ts';
 
 /** Spaces that are read at a time. */

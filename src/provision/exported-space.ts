@@ -6,10 +6,10 @@ import { NOT_SHOWN, toNfc } from '../cron/job.ts';
 import { agentJobSchema } from '../cron/job-file.ts';
 import { completeSchedule, formatExpression } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';
+import type { SpaceFact } from '../state/space-record.ts';
 import { identifierProblem } from '../yaml/text.ts';
 import { hasName, type Unmanaged } from './differences.ts';
 import { agentSchema, type ManifestInput } from './manifest.ts';
-import type { SpaceFact } from './space-record.ts';
 
 /* Describes what the service and the state have of a space as a manifest. Pure. */
 

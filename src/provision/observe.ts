@@ -7,8 +7,8 @@ import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import type { UnknownShape } from '../contract/unknown-shape.ts';
 import { isTokenRejected, type PartnerctlError, ShapeError, withHint } from '../errors.ts';
+import type { SpaceFact } from '../state/space-record.ts';
 import type { ManifestDocument } from './manifest.ts';
-import type { SpaceFact } from './space-record.ts';
 
 /** A space as the service lists it, or else as the state recorded it. */
 export type PresentSpace = Partial<ListedSpace> & Pick<ListedSpace, 'space_id'>;

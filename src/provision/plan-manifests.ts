@@ -4,13 +4,13 @@ import type { JobEngine } from '../cron/ensure-jobs.ts';
 import { createScheduleDescriber } from '../cron/schedule.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
+import type { SpaceFact } from '../state/space-record.ts';
 import { stopsProvisioning } from './failures.ts';
 import { judgeJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Observer } from './observe.ts';
 import { planSpace, type SpacePlan, type StepStatus } from './plan.ts';
 import { type Selection, spaceSelector } from './select.ts';
-import type { SpaceFact } from './space-record.ts';
 
 /** What planning and provisioning need, and how they were asked to work. */
 export interface ProvisionDeps {

@@ -3,6 +3,7 @@ import type { ListedAgent } from '../contract/resources.ts';
 import type { CronResult } from '../cron/ensure-jobs.ts';
 import { type CronJob, NOT_SHOWN } from '../cron/job.ts';
 import { InputError, OutcomeUnknownError } from '../errors.ts';
+import { agentKey } from '../state/space-record.ts';
 import { findEditedAgents, pairAgents } from './agents.ts';
 import {
   agentDifferences,
@@ -16,7 +17,6 @@ import {
 import type { Failure } from './failures.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
-import { agentKey } from './space-record.ts';
 
 /**
  * What became of a step: `unchanged` existed before, `planned` is to be done, `created` was done, `skipped` was not

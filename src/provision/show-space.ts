@@ -8,7 +8,6 @@ import type { AgentNames } from '../cron/job-flags.ts';
 import { type JobRow, listJobsOf } from '../cron/list.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';
 import { groupBy } from '../platform/group-by.ts';
-import { readAgentSpaces } from './space-record.ts';
 
 export interface SpaceView {
   readonly space: ListedSpace;
@@ -20,7 +19,7 @@ export interface SpaceView {
 async function readJobs(context: CronContext, agents: AgentNames): Promise<readonly JobRow[] | undefined> {
   const jobs: JobRow[] = [];
   try {
-    for await (const row of listJobsOf(context, agents, readAgentSpaces)) jobs.push(row);
+    for await (const row of listJobsOf(context, agents)) jobs.push(row);
     return jobs;
   } catch (error) {
     const failure = toListFailure(error, JOB_LIST, jobs.length > 0);

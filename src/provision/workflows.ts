@@ -2,6 +2,7 @@ import { DEFAULT_RETRIES } from '../config/global-flags.ts';
 import type { CronContext } from '../cron/context.ts';
 import { openJobs } from '../cron/ensure-jobs.ts';
 import { UsageError } from '../errors.ts';
+import { readFacts } from '../state/space-record.ts';
 import { applyPlans } from './apply.ts';
 import { inStep } from './failures.ts';
 import { unmanagedJobs } from './jobs.ts';
@@ -12,7 +13,6 @@ import { limitToPlanned, readPlan, writePlan } from './plan-file.ts';
 import { type ProvisionDeps, planRun } from './plan-manifests.ts';
 import { type Selection, spaceSelector } from './select.ts';
 import { jobsByAgent } from './snapshot.ts';
-import { readFacts } from './space-record.ts';
 
 /* What `plan`, `provision`, and `apply` do, from checked manifests to plans and to what was done of them. */
 
@@ -43,7 +43,7 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
   const { external_space_id, agents } = manifest;
   return [
     external_space_id,
-    ...agents.flatMap(({ template_id = '', cron = [] }) => [template_id, ...cron.map(({ name }) => name)]),
+    ...agents.flatMap(({ name, template_id = '', cron = [] }) => [name, template_id, ...cron.map((job) => job.name)]),
   ];
 }
 

@@ -13,10 +13,10 @@ import { hasName } from '../provision/differences.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';
 import { type Observation, Observer, type PresentSpace } from '../provision/observe.ts';
 import { jobsByAgent } from '../provision/snapshot.ts';
-import { agentKey, readFacts } from '../provision/space-record.ts';
 import { scheduleSchema } from '../sandbox/cron.ts';
 import type { Agent, ChatSource, CronJob, Space } from '../sandbox/rows.ts';
 import type { LogRecord } from '../state/record.ts';
+import { agentKey, readFacts } from '../state/space-record.ts';
 import { Standings } from '../state/standing.ts';
 
 /** What exists at the service, as a sandbox stores it, with the ids of the service. */

@@ -139,7 +139,7 @@ describe('cron list with --agent or --space', () => {
   });
 });
 
-test('cron list names the space of each job whose agent the state knows from provision', async () => {
+test('cron list names the agent and the space of each job whose agent the state knows from provision', async () => {
   const service = await schedules();
   const job = "{ name: a, instructions: Sum up., schedule: '0 9 * * *' }";
   const text = manifest('globex').replace('"Support"', `"Support", cron: [${job}]`);
@@ -152,5 +152,5 @@ test('cron list names the space of each job whose agent the state knows from pro
     ['of another agent', null],
   ]);
   const table = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 100 });
-  expect(table.stdout).toMatch(/^JOB +NAME +AGENT +SPACE +STATE +NEXT RUN\n.* globex +recorded /);
+  expect(table.stdout).toMatch(/^JOB +NAME +AGENT +SPACE +STATE +NEXT RUN\n.* Support +globex +recorded /);
 });

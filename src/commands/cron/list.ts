@@ -32,10 +32,9 @@ export const list = () =>
       run(async (context, owner) => {
         const { findOwnerAgents } = await import('../../cron/job-flags.ts');
         const { listJobsOf } = await import('../../cron/list.ts');
-        const { readAgentSpaces } = await import('../../provision/space-record.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');
         const agents = await findOwnerAgents(context, owner);
-        const rows = listJobsOf(context, agents, readAgentSpaces);
+        const rows = listJobsOf(context, agents);
         // Completion offers all jobs, not those of the last filter.
         return listResult(agents ? rows : rememberIds(context, 'cron_job_id', rows), COLUMNS, {
           empty: 'There are no jobs to list.',

@@ -48,7 +48,7 @@ async function selectSpace(
   typed: string,
 ): Promise<readonly NumberedRecord[]> {
   const { findSpace, parseReference } = await import('../../api/references.ts');
-  const { recordsOfSpace } = await import('../../provision/space-record.ts');
+  const { recordsOfSpace } = await import('../../state/space-record.ts');
   const reference = parseReference(typed);
   const { by, value } = reference;
   const id = by === 'name' ? (await findSpace(await context.http(), reference)).space_id : value;

@@ -5,7 +5,7 @@ import { DuplicateError } from '../../../src/errors.ts';
 import type { Manifest } from '../../../src/provision/manifest.ts';
 import type { Observation } from '../../../src/provision/observe.ts';
 import { agentsOf, planSpace } from '../../../src/provision/plan.ts';
-import { agentKey } from '../../../src/provision/space-record.ts';
+import { agentKey } from '../../../src/state/space-record.ts';
 
 const NAMES = ['Support', 'Sales', 'Triage'];
 const TEMPLATES = ['tmpl_a', 'tmpl_b'];

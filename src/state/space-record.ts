@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import { comparableAgent } from '../contract/values.ts';
-import type { LogRecord } from '../state/record.ts';
-import type { ManifestAgent } from './manifest.ts';
+import type { LogRecord } from './record.ts';
 
 /** The type of the record of a space that was provisioned: a fact, which needs no reservation (spec §4.6). */
 export const SPACE_TYPE = 'space';
@@ -16,6 +15,8 @@ const factSchema = v.object({
     v.object({
       key: v.string(),
       agent_id: v.string(),
+      /** As it was installed. For people; older records lack it. */
+      name: v.optional(v.string()),
       template_id: v.string(),
       /** The source of its API chat, if it is known. */
       source_id: v.nullable(v.string()),
@@ -23,11 +24,17 @@ const factSchema = v.object({
   ),
 });
 
-/** What the state keeps of a provisioned space: ids and hashes, no texts. */
+/** What the state keeps of a provisioned space: ids, hashes, and the names of agents. */
 export type SpaceFact = v.InferOutput<typeof factSchema>;
 
 /** Identifies an agent of a manifest without naming it: a hash of its name, in Unicode NFC, and its template. */
-export function agentKey({ name, template_id }: Pick<ManifestAgent, 'name' | 'template_id'>): string {
+export function agentKey({
+  name,
+  template_id,
+}: {
+  readonly name: string;
+  readonly template_id?: string | undefined;
+}): string {
   return hash('sha256', JSON.stringify([name.normalize('NFC'), template_id]), 'hex').slice(0, 24);
 }
 
@@ -69,11 +76,17 @@ export function readFacts(records: readonly LogRecord[], origin: string): Readon
   return new Map(decodeFacts(records, origin).map((fact) => [fact.external_space_id, fact]));
 }
 
-/** The external id of the space of each agent of a service, by `comparableAgent`. */
-export function readAgentSpaces(records: readonly LogRecord[], origin: string): ReadonlyMap<string, string> {
+/** Where an agent is, and how it is called. */
+export interface KnownAgent {
+  readonly external_space_id: string;
+  readonly name: string | undefined;
+}
+
+/** What is known of each agent of a service, by `comparableAgent`. */
+export function readAgents(records: readonly LogRecord[], origin: string): ReadonlyMap<string, KnownAgent> {
   return new Map(
     decodeFacts(records, origin).flatMap(({ agents, external_space_id }) =>
-      agents.map(({ agent_id }) => [comparableAgent(agent_id), external_space_id] as const),
+      agents.map(({ agent_id, name }) => [comparableAgent(agent_id), { external_space_id, name }] as const),
     ),
   );
 }
