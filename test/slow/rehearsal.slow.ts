@@ -33,5 +33,5 @@ test('A rate limit that cannot be met in time is shown, and what is missing for 
   ]);
   expect(ran.exitCode).toBe(10);
   expect(ran.stdout).toContain('provision exited with 7: ');
-  expect(ran.stdout).toMatch(/^ +still to do in acme: \[\["create_space","acme"\],\["install_agent","Support"\]/m);
+  expect(ran.stdout).toMatch(/^ +still to do in acme: \[\["create_space","Space acme"\],\["install_agent","Support"\]/m);
 });
