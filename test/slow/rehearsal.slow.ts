@@ -20,18 +20,9 @@ test.each([1, 2, 3])('A random fleet ends well with each of twenty seeds (fleet 
 test('A rate limit that cannot be met in time is shown, and what is missing for it', async () => {
   const settings = '{"rate_limit":{"requests":2,"per_seconds":600}}';
   const path = write('acme.yaml', manifest('acme'));
-  const ran = await start([
-    'sandbox',
-    'rehearse',
-    path,
-    '--seeds',
-    '1',
-    '--settings',
-    settings,
-    '--run-timeout',
-    '10s',
-  ]);
+  const args = ['sandbox', 'rehearse', path, '--seeds', '1', '--settings', settings, '--run-timeout', '10s'];
+  const ran = await start(args);
   expect(ran.exitCode).toBe(10);
   expect(ran.stdout).toContain('provision exited with 7: ');
-  expect(ran.stdout).toMatch(/^ +still to do in acme: \[\["create_space","acme"\],\["install_agent","Support"\]/m);
+  expect(ran.stdout).toMatch(/^ +still to do in acme: \[\["create_space","Space acme"\],\["install_agent","Support"\]/m);
 });
