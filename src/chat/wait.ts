@@ -191,6 +191,8 @@ export async function awaitReplies(
       isShown = await hasMessage(follower, target);
     }
     signals.interrupt.throwIfAborted();
+    // The time was up before another look could show that no more follow.
+    if (criteria.isExact && replies.length >= (criteria.replies ?? 1)) return { replies };
     const { lastError } = follower.health;
     if (isUnexpectedShape(lastError)) throw lastError;
     if (isShown === false && received.isEmpty) throw missingMessageError(context, target);
