@@ -16,7 +16,7 @@ const SCRIPT = [
     ],
   },
   { pattern: 'silent', replies: [] },
-  { pattern: 'late', replies: [{ text: 'Here I am.', delay_ms: 1_000 }] },
+  { pattern: 'late', replies: [{ text: 'Here I am.', delay_ms: 60_000 }] },
 ];
 
 async function startAgent() {
@@ -36,7 +36,7 @@ const talk = (say: string, ...expectations: string[]): string =>
   [
     'turns:',
     `  - say: ${say}`,
-    '    within: 2s',
+    '    within: 20s',
     ...(expectations.length > 0 ? ['    expect:'] : []),
     ...expectations.map((each) => `      - ${each}`),
   ].join('\n');
@@ -216,7 +216,7 @@ describe('chat test', () => {
     const { it, chat, env } = await startAgent();
     const signals = manualSignals();
     const yaml = `name: good\n${talk('My invoice.', 'contains: invoice')}\n---\nname: long\n${talk('Be silent.')}`;
-    const file = write('talk.yaml', yaml.replaceAll('within: 2s', 'within: 1h'));
+    const file = write('talk.yaml', yaml.replaceAll('within: 20s', 'within: 1h'));
     const argv = ['chat', 'test', file, '--source', chat.source_id, '--concurrency', '1', '-o', 'ndjson'];
     const ran = await run(argv, { env, signals, onStdout: () => signals.ctrlC() });
     expect(ran.code, ran.stderr).toBe(130);
