@@ -34,11 +34,8 @@ export const AGENT_HELP = 'an agent_id, or name:<name> with --space';
 /** Confirms a write through a protected profile: pass its value to `context.confirmWrite` before anything is sent. */
 export const CONFIRM = ['--confirm <profile>', 'confirm a write with the name of the protected profile'] as const;
 
-/** Writes a summary to the page of a CI run; `runCommand` does it. */
-export const SUMMARY = ['--summary', 'write a summary to the page of the run; the default in GitHub Actions'] as const;
-
-/** Where the summary goes instead; for other systems than GitHub Actions. */
-export const SUMMARY_FILE = ['--summary-file <path>', 'write the summary to this file'] as const;
+/** Where the summary goes; in GitHub Actions, by default to the page of the run. `runCommand` writes it. */
+export const SUMMARY_FILE = ['--summary-file <path>', 'write a summary in Markdown to this file'] as const;
 
 /** Whether an option may be given several times. */
 export function isRepeatable(option: Option): boolean {

@@ -1,5 +1,5 @@
 import { leaf, run } from '../cli/leaf.ts';
-import { CONFIRM, collect, integer, SUMMARY, SUMMARY_FILE } from '../cli/options.ts';
+import { CONFIRM, collect, integer, SUMMARY_FILE } from '../cli/options.ts';
 import { PROVISION_SCOPES } from './provisioning/args.ts';
 
 export const apply = () =>
@@ -19,7 +19,6 @@ export const apply = () =>
     .option('--var <NAME=value>', 'a value for ${NAME} in the manifests; repeatable', collect, [])
     .option('--concurrency <n>', 'how many spaces at a time', integer(1, 64), 4)
     .option('--fail-fast', 'do not start further spaces after a failure')
-    .option(...SUMMARY)
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
     .action(
