@@ -75,14 +75,14 @@ describe('state show', () => {
       code: 0,
       stderr: '',
       stdout: [
-        `2\t${AT}\tspace\tada@runner-7\texternal_space_id=acme-001 space_id=spc_1\n`,
-        `4\t${AT}\tcron.reserved\t\tname=daily agent_id=agt_1 key=k1\n`,
-        `6\t${AT}\tcron.created\thttps://ci.example.com/runs/7\tid=cron_1 name=daily agent_id=agt_1 key=k1\n`,
-        `8\t${AT}\tupload.reserved\t\tfilename=faq.pdf key=k2\n`,
+        `1\t${AT}\tspace\tada@runner-7\texternal_space_id=acme-001 space_id=spc_1\n`,
+        `2\t${AT}\tcron.reserved\t\tname=daily agent_id=agt_1 key=k1\n`,
+        `3\t${AT}\tcron.created\thttps://ci.example.com/runs/7\tid=cron_1 name=daily agent_id=agt_1 key=k1\n`,
+        `4\t${AT}\tupload.reserved\t\tfilename=faq.pdf key=k2\n`,
       ].join(''),
     });
     const records = (await run(['state', 'show', '--state', path, '-o', 'json'])).json<unknown[]>();
-    expect(records[1]).toEqual({ line: 4, type: 'cron.reserved', at: AT, id: '2', key: 'k1', data: JOB });
+    expect(records[1]).toEqual({ number: 2, line: 4, type: 'cron.reserved', at: AT, id: '2', key: 'k1', data: JOB });
     const missing = join(tempDirectory(), 'state.jsonl');
     const { stderr } = await run(['state', 'show', '--state', missing], { columns: 80 });
     expect(stderr).toBe(`There is no state yet: ${missing}\n`);

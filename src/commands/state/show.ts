@@ -3,7 +3,7 @@ import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogContent } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
 
-type NumberedRecord = LogContent['records'][number];
+type NumberedRecord = LogContent['records'][number] & { readonly number: number };
 
 const DESCRIBING_FIELDS = ['id', 'name', 'agent_id', 'external_space_id', 'space_id', 'filename', 'key'];
 
@@ -21,7 +21,7 @@ function describeAuthor({ by }: LogRecord): string {
 }
 
 const COLUMNS: readonly Column<NumberedRecord>[] = [
-  { header: 'LINE', value: ({ line }) => line },
+  { header: 'NO', value: ({ number }) => number },
   { header: 'AT', value: ({ record }) => record.at, tone: () => 'dim', isTime: true },
   { header: 'TYPE', value: ({ record }) => record.type },
   { header: 'BY', value: ({ record }) => describeAuthor(record), isOptional: true },
@@ -38,9 +38,10 @@ export const show = () =>
       const log = await context.log();
       const { exists, records, damaged } = await log.inspect();
       for (const line of damaged) await context.warn(log.describe(line));
-      return listResult(records, COLUMNS, {
+      const numbered = records.map((record, index) => ({ ...record, number: index + 1 }));
+      return listResult(numbered, COLUMNS, {
         empty: exists ? 'The state has no record.' : `There is no state yet: ${log.label}`,
-        json: ({ line, record }) => ({ line, ...record }),
+        json: ({ number, line, record }) => ({ number, line, ...record }),
       });
     }),
   );
