@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { json, startFakeService } from '../support/fake-service.ts';
+import { readHelp } from '../support/help.ts';
 import { run, tempDirectory } from '../support/run.ts';
 
 type Env = Record<string, string>;
@@ -45,10 +46,7 @@ async function listed() {
 }
 
 test('Completion offers what help lists: commands, options, and choices', async () => {
-  const help = (await run(['help', '-o', 'json'])).json<{
-    commands: { command: string; flags: { flag: string; choices: string[] | null }[] }[];
-    global_flags: { flag: string; choices: string[] | null }[];
-  }>();
+  const help = await readHelp();
   for (const { command, flags } of help.commands) {
     const path = command.split(' ');
     const all = [...flags, ...help.global_flags];
