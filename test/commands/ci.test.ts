@@ -53,7 +53,7 @@ test('text of a service never becomes a workflow command, in the output of any c
   });
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890', GITHUB_ACTIONS: 'true' };
   const listed = (...more: string[]) => run(['spaces', 'list', ...more], { env });
-  expect((await listed()).stdout).toContain('\\x3a:debug::1');
+  expect((await listed()).stdout).toContain('\\x3a:add-mask::Support');
   for (const format of ['table', 'json']) {
     expect((await listed('-o', format)).stdout).not.toMatch(/^\s*::|##\[/m);
   }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run, tempDirectory } from '../support/run.ts';
-import { write } from '../support/service.ts';
+import { manifest, service, write } from '../support/service.ts';
 import { asVersion, encodeLine, recordTypes } from '../support/state-file.ts';
 import { bareRepository } from '../support/stores.ts';
 
@@ -178,4 +178,23 @@ test('An address that is none is rejected from --state and PARTNER_STATE, withou
   const flag = await run(['state', 'verify', '--state', 'postgres://ops:secret@db/main']);
   expect(flag).toMatchObject({ code: 2, stderr: expect.stringContaining('--state must not hold a password') });
   expect(flag.stderr).not.toContain('secret');
+});
+
+test('In CI, a branch that does not exist is refused with `state init`, and a new file is said to guard this run alone', async () => {
+  const { env, received } = await service();
+  const ci = { ...env, CI: 'true' };
+  const path = write('acme.yaml', manifest('acme'));
+  const address = `git+file://${bareRepository()}#state`;
+  const refused = await run(['provision', path, '--state', address], { env: ci });
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`partnerctl state init '${address}'`) });
+  expect(await received()).toEqual([]);
+  expect(await run(['doctor', '--state', address], { env })).toMatchObject({
+    stdout: expect.stringContaining('it does not exist yet'),
+  });
+  const state = join(tempDirectory(), 'state.jsonl');
+  const planned = await run(['plan', path, '--state', state], { env: ci });
+  expect(planned.stderr).toBe(`note: There is no state yet: ${state}\n`);
+  const ran = await run(['provision', path, '--state', state], { env: ci });
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .* guards this run alone: [^!]*$/) });
+  expect(await run(['provision', path, '--state', state], { env: ci })).toMatchObject({ code: 0, stderr: '' });
 });
