@@ -2,12 +2,14 @@ import { run } from './run.ts';
 
 interface Flag {
   readonly flag: string;
+  readonly value: string | null;
   readonly choices: readonly string[] | null;
 }
 
 export interface CommandHelp {
   readonly command: string;
   readonly usage: string;
+  readonly arguments: readonly { readonly name: string; readonly choices: readonly string[] | null }[];
   readonly flags: readonly Flag[];
   readonly examples: readonly { readonly command: string }[];
 }
