@@ -7,7 +7,6 @@ _partnerctl() {
   {
     IFS= read -r kind
     while IFS=$'\t' read -r word _; do
-      printf -v word %q "$word"
       COMPREPLY[${#COMPREPLY[@]}]=$word
     done
   } < <(command partnerctl completion bash -- "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)

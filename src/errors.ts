@@ -28,6 +28,31 @@ export type ExitCode = (typeof EXIT)[ExitName];
 /** The exit codes of any command. */
 export const COMMON_EXITS = ['ok', 'failure', 'usage', 'hungUp', 'interrupted', 'terminated'] as const;
 
+/** Every value of `error.type` in JSON output. Scripts depend on these words, so they never change. */
+export const ERROR_TYPES = [
+  'usage',
+  'invalid_input',
+  'credentials',
+  'not_found',
+  'duplicate',
+  'balance_too_low',
+  'rate_limited',
+  'refused',
+  'service',
+  'unexpected_shape',
+  'state_unavailable',
+  'outcome_unknown',
+  'partial_failure',
+  'plan_stale',
+  'no_reply',
+  'unexpected_reply',
+  'local',
+  'interrupted',
+  'internal',
+] as const;
+
+export type ErrorType = (typeof ERROR_TYPES)[number];
+
 export interface ErrorInfo {
   /** The cause, if the message does not state it. May have several lines. */
   readonly why?: string | undefined;
@@ -50,8 +75,7 @@ export interface ErrorInfo {
 
 /** The base class of all expected errors: the message tells what failed, `info` why and what to do next. */
 export abstract class PartnerctlError extends Error {
-  /** The value of `error.type` in JSON output. Never changes. */
-  abstract readonly type: string;
+  abstract readonly type: ErrorType;
   abstract readonly exitCode: ExitCode;
   readonly info: ErrorInfo;
 
@@ -61,7 +85,7 @@ export abstract class PartnerctlError extends Error {
   }
 }
 
-function errorOf<Type extends string, Code extends ExitCode>(type: Type, exitCode: Code) {
+function errorOf<Type extends ErrorType, Code extends ExitCode>(type: Type, exitCode: Code) {
   return class extends PartnerctlError {
     readonly type: Type = type;
     readonly exitCode: Code = exitCode;
@@ -134,7 +158,7 @@ export function provesNothingDone(error: unknown): error is PartnerctlError {
 export class RefusedError extends errorOf('refused', EXIT.failure) {}
 
 /** Something on this machine failed: a file that cannot be written, a command that cannot be started. */
-export class LocalError extends errorOf<string, ExitCode>('local', EXIT.failure) {}
+export class LocalError extends errorOf<ErrorType, ExitCode>('local', EXIT.failure) {}
 
 /** The result cannot be written, for example because the disk is full. What the command did stays done. */
 export class OutputError extends LocalError {}
@@ -166,7 +190,7 @@ export class PlanStaleError extends errorOf('plan_stale', EXIT.partial) {}
 
 /** A failure with the type and the exit code of another error, the decisive one of several failed items for example. */
 export class RunFailure extends PartnerctlError {
-  readonly type: string;
+  readonly type: ErrorType;
   readonly exitCode: ExitCode;
 
   constructor(message: string, decisive: PartnerctlError, info: ErrorInfo) {

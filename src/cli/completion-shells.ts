@@ -9,20 +9,53 @@ export const SHELL_SCRIPTS = {
   powershell: 'partnerctl.ps1',
 } as const;
 
-/** Reads a line of bash up to the cursor. Blanks in quotes separate words, too. */
-function readBashLine(line: string) {
-  const words = line.split(/(?<!\\)\s+/).map((word) => word.replace(/\\(.)/g, '$1'));
-  const current = words.pop() ?? '';
-  const program = words.findIndex((word) => !/^\w+=/.test(word));
-  // It replaces what follows the last word break.
-  return { before: words.slice(program + 1), current, keptLength: current.search(/[^:=@]*$/) };
+type Quote = '' | '"' | "'";
+
+interface Typed {
+  readonly before: readonly string[];
+  /** The word at the cursor, up to it. */
+  readonly current: string;
+  /** How much of its start the shell keeps. */
+  readonly keptLength: number;
+  /** The quote that is open at the cursor, if the shell inserts what it gets unchanged. */
+  readonly quote?: Quote;
 }
 
-/**
- * Reads what the script of a shell passes to `partnerctl completion <shell> --`.
- * @returns `keptLength`: how much of the start of the current word the shell keeps
- */
-export function readTyped(shell: keyof typeof SHELL_SCRIPTS, words: readonly string[]) {
+/** A part of a word, or what separates words. `inSingle` and `inDouble` match where the quote is open. */
+const BASH_PART =
+  /'(?<single>[^']*)(?:'|(?<inSingle>$))|"(?<double>(?:\\.|[^"\\])*)(?:"|(?<inDouble>\\?$))|\\(?<escaped>.)|(?<plain>[^\s'"\\]+)|(?<blank>\s+)/gs;
+
+/** Reads a line of bash up to the cursor. Expands nothing. */
+function readBashLine(line: string): Typed {
+  const words = [''];
+  let quote: Quote = '';
+  let quotedFrom = 0;
+  for (const { groups = {} } of line.trimStart().matchAll(BASH_PART)) {
+    const { single, inSingle, double, inDouble, escaped, plain, blank } = groups;
+    if (blank !== undefined) {
+      words.push('');
+      continue;
+    }
+    const word = words.pop() ?? '';
+    words.push(word + (single ?? double?.replace(/\\([\\"$`])/g, '$1') ?? escaped ?? plain ?? ''));
+    quote = inSingle !== undefined ? "'" : inDouble !== undefined ? '"' : '';
+    quotedFrom = word.length;
+  }
+  const current = words.pop() ?? '';
+  const program = words.findIndex((word) => !/^\w+=/.test(word));
+  // It replaces what follows an open quote, else the last word break.
+  const keptLength = quote === '' ? current.search(/[^:=@]*$/) : quotedFrom;
+  return { before: words.slice(program + 1), current, keptLength, quote };
+}
+
+const BASH_SPECIAL = { '': /[^\w./:=@%+,\u0080-\uffff-]/g, '"': /[\\"$`]/g } as const;
+
+function quoteForBash(text: string, quote: Quote): string {
+  return quote === "'" ? text.replaceAll("'", "'\\''") : text.replace(BASH_SPECIAL[quote], '\\$&');
+}
+
+/** Reads what the script of a shell passes to `partnerctl completion <shell> --`. */
+export function readTyped(shell: keyof typeof SHELL_SCRIPTS, words: readonly string[]): Typed {
   const [first = ''] = words;
   if (shell === 'bash') return readBashLine(first);
   // Windows PowerShell loses empty arguments and quotes.
@@ -32,12 +65,13 @@ export function readTyped(shell: keyof typeof SHELL_SCRIPTS, words: readonly str
 }
 
 /** Formats an offer for the script of a shell: its kind, and a line for each word and, after a tab, what it stands for. */
-export function formatOffer(offer: Offer, { keptLength }: ReturnType<typeof readTyped>): string {
+export function formatOffer(offer: Offer, { keptLength, quote }: Typed): string {
   if (offer === 'files') return 'files\n';
   // The words may come from the service.
   const words = offer.filter(({ value }) => sanitizeLine(value) === value);
   const lines = words.map(({ value, description }) => {
-    return `${value.slice(keptLength)}\t${sanitizeLine(description.slice(0, 80))}\n`;
+    const rest = value.slice(keptLength);
+    return `${quote === undefined ? rest : quoteForBash(rest, quote)}\t${sanitizeLine(description.slice(0, 80))}\n`;
   });
   return `words\n${lines.join('')}`;
 }

@@ -12,12 +12,24 @@ export interface Candidate {
 /** What may stand at the cursor; `files` are completed by the shell itself. */
 export type Offer = readonly Candidate[] | 'files';
 
-/** The values that only the service or the settings know, by the names that help shows for them: `<space>`. */
-const LIVE_KINDS = ['space', 'agent', 'cron_job_id', 'profile'] as const;
+/** The values that only the service or the settings know. */
+export type LiveKind = 'space' | 'agent' | 'cron_job_id' | 'profile';
 
-export type LiveKind = (typeof LIVE_KINDS)[number];
+type Completed = 'files' | LiveKind | 'external_space_id' | 'leaf' | 'api-path' | 'zone';
 
-const FILES = ['file', 'path', 'dir', 'file|dir', 'file|url', 'address', 'from', 'to', 'command'];
+/** What completes a value, by the name that help shows for it: the name is its type. A test holds every name to this. */
+export const COMPLETED_BY: Readonly<Record<string, Completed | 'nothing'>> = {
+  ...{ file: 'files', path: 'files', dir: 'files', 'file|dir': 'files', 'file|url': 'files', plan: 'files' },
+  ...{ address: 'files', from: 'files', to: 'files', command: 'files' },
+  ...{ space: 'space', agent: 'agent', profile: 'profile', cron_job_id: 'cron_job_id' },
+  ...{ 'cron_job_id|key': 'cron_job_id', external_space_id: 'external_space_id', glob: 'external_space_id' },
+  ...{ leaf: 'leaf', prefix: 'leaf', 'api-path': 'api-path', zone: 'zone' },
+  ...{ source_id: 'nothing', session_id: 'nothing', message_id: 'nothing', id: 'nothing', key: 'nothing' },
+  ...{ name: 'nothing', text: 'nothing', value: 'nothing', more: 'nothing', json: 'nothing', header: 'nothing' },
+  ...{ n: 'nothing', duration: 'nothing', expression: 'nothing', pattern: 'nothing', template: 'nothing' },
+  ...{ url: 'nothing', 'url-path': 'nothing', type: 'nothing', word: 'nothing', JMESPath: 'nothing' },
+  'NAME=value': 'nothing',
+};
 
 /** Finds live values of a kind. */
 export type FindLive = (kind: LiveKind) => Promise<readonly Candidate[]>;
@@ -40,11 +52,40 @@ function parseWords(
   return child ? parseWords(child, [...rest, ...unknown]) : { command, operands };
 }
 
+function plain(values: readonly string[]): readonly Candidate[] {
+  return values.map((value) => ({ value, description: '' }));
+}
+
+/** The paths of the specification, up to what must be filled in. */
+async function apiPaths(): Promise<readonly string[]> {
+  const { DEFAULTS, kindOf, LEAF_NAMES } = await import('../contract/leaves.ts');
+  const { parseOperation } = await import('../contract/leaf-values.ts');
+  const operations = LEAF_NAMES.filter((name) => kindOf(name) === 'operation');
+  const paths = operations.flatMap((name) => parseOperation(DEFAULTS[name])?.path.replace(/\{.*/, '') ?? []);
+  return [...new Set(paths)];
+}
+
 async function offerValues(name = '', choices: readonly string[] | undefined, find: FindLive): Promise<Offer> {
-  if (choices) return choices.map((value) => ({ value, description: '' }));
-  const kind = LIVE_KINDS.find((each) => each === name);
-  if (kind !== undefined) return find(kind);
-  return FILES.includes(name) ? 'files' : [];
+  const completed = choices ?? COMPLETED_BY[name];
+  switch (completed) {
+    case undefined:
+    case 'nothing':
+      return [];
+    case 'files':
+      return completed;
+    case 'external_space_id':
+      return (await find('space')).flatMap(({ value, description }) =>
+        value.startsWith('ext:') ? [{ value: value.slice(4), description }] : [],
+      );
+    case 'leaf':
+      return plain((await import('../contract/leaves.ts')).LEAF_NAMES);
+    case 'api-path':
+      return plain(await apiPaths());
+    case 'zone':
+      return plain(Intl.supportedValuesOf('timeZone'));
+    default:
+      return typeof completed === 'string' ? find(completed) : plain(completed);
+  }
 }
 
 function commandsOf(command: CommandUnknownOpts | undefined): readonly Candidate[] {

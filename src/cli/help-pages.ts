@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { COMMON_EXITS, EXIT, type ExitName, UsageError } from '../errors.ts';
+import { COMMON_EXITS, ERROR_TYPES, EXIT, type ExitName, UsageError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { Context } from './context.ts';
 import { exitTexts, HELP_TOPICS, optionHelp, sectionsAfter, topicsOf } from './help.ts';
@@ -81,14 +81,21 @@ function optionJson(option: Option) {
   };
 }
 
-function describeCommand(command: CommandUnknownOpts) {
-  const { exits = [], required = [], scopes = [] } = metaOf(command) ?? {};
+/** A command in the index of all. `describeCommand` has the rest. */
+function indexCommand(command: CommandUnknownOpts) {
   return {
     command: pathOf(command),
     summary: command.summary(),
-    description: command.description(),
     usage: `partnerctl ${pathOf(command)} ${command.usage()}`,
     writes: command.options.some(({ long }) => long === '--confirm'),
+  };
+}
+
+function describeCommand(command: CommandUnknownOpts) {
+  const { exits = [], required = [], scopes = [] } = metaOf(command) ?? {};
+  return {
+    ...indexCommand(command),
+    description: command.description(),
     arguments: command.registeredArguments.map((argument) => ({
       name: argument.name(),
       required: argument.required,
@@ -106,10 +113,10 @@ function describeCommand(command: CommandUnknownOpts) {
 }
 
 const OUTPUT =
-  'stdout has the result alone. -o json prints one document, and -o ndjson a line for each item of an array, or any other document on one line. --query \'<JMESPath>\' selects from the JSON. With -o json or ndjson, the last line on stderr is {"error":{…}} if the exit code is not 0.';
+  'stdout has the result alone. -o json prints one document, and -o ndjson a line for each item of an array, or any other document on one line. --query \'<JMESPath>\' selects from the JSON. With -o json or ndjson, the last line on stderr is {"error":{…}} if the exit code is not 0. `partnerctl help <command> -o json` describes one command: its arguments, flags, exit codes, and examples.';
 
 /**
- * Describes the whole program, a group, a command, or a help topic for programs.
+ * Describes a group, a command, or a help topic for programs; of the whole program, the index of its commands.
  * @param words the arguments of `help`
  * @throws UsageError if they name no command, group, or topic
  */
@@ -121,10 +128,9 @@ export function describeProgram(words: readonly string[], program: CommandUnknow
     throw unknownTopic(words, program);
   }
   if (metaOf(found)) return describeCommand(found);
-  const commands = leavesOf(found)
-    .filter((leaf) => leaf.name() !== 'help')
-    .map(describeCommand);
+  const leaves = leavesOf(found).filter((leaf) => leaf.name() !== 'help');
   if (found.parent) {
+    const commands = leaves.map(describeCommand);
     return { group: pathOf(found), summary: found.summary(), ...(topic && { topic }), commands };
   }
   return {
@@ -136,7 +142,8 @@ export function describeProgram(words: readonly string[], program: CommandUnknow
     groups: program.commands
       .filter((each) => each.commands.length > 0)
       .map((each) => ({ group: each.name(), summary: each.summary() })),
+    error_types: ERROR_TYPES,
     topics: HELP_TOPICS,
-    commands,
+    commands: leaves.map(indexCommand),
   };
 }

@@ -50,11 +50,8 @@ export const EXCLUDE = [
   [] as string[],
 ] as const;
 
-/** Writes a summary to the page of a CI run; `runCommand` does it. */
-export const SUMMARY = ['--summary', 'write a summary to the page of the run; the default in GitHub Actions'] as const;
-
-/** Where the summary goes instead; for other systems than GitHub Actions. */
-export const SUMMARY_FILE = ['--summary-file <path>', 'write the summary to this file'] as const;
+/** Where the summary goes; in GitHub Actions, by default to the page of the run. `runCommand` writes it. */
+export const SUMMARY_FILE = ['--summary-file <path>', 'write a summary in Markdown to this file'] as const;
 
 /** A file of values. */
 export const VAR_FILE = [

@@ -125,11 +125,14 @@ export function createCommandTree(
      */
     parse(argv: readonly string[]): Invocation | undefined {
       try {
-        const [first = '--help'] = argv;
-        program.parse(first === 'version' ? ['--version'] : [first, ...argv.slice(1)], { from: 'user' });
+        program.parse(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
       } catch (error) {
         if (error instanceof CommanderError && error.exitCode === 0) return undefined;
-        throw program.problem ?? error;
+        if (program.problem) throw program.problem;
+        const isVersion = error instanceof RejectedLine && error.command === program && program.args[0] === 'version';
+        if (!isVersion) throw error;
+        print(`${version}\n`);
+        return undefined;
       }
       if (program.problem) throw program.problem;
       const { invocation } = program;

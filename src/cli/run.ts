@@ -9,7 +9,6 @@ import { render } from '../output/render.ts';
 import { isReaderGone, outputSink } from '../output/sink.ts';
 import { lazyIo, type Sink } from '../platform/io.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './ci/annotations.ts';
-import type { SummaryOptions } from './ci/report.ts';
 import { type Context, createContext, type RuntimeDeps } from './context.ts';
 import { type Invocation, pathOf } from './leaf.ts';
 
@@ -54,11 +53,11 @@ async function openCiReport(
   context: Context,
   annotate: ((lines: string) => Promise<void>) | undefined,
 ) {
-  const options: SummaryOptions = command.opts();
-  const isWanted = options.summary || options.summaryFile !== undefined || isGitHubActions(context.env);
-  if (!isWanted || !command.options.some(({ long }) => long === '--summary-file')) return undefined;
+  const { summaryFile }: { readonly summaryFile?: string } = command.opts();
+  const isReported = isGitHubActions(context.env) && command.options.some(({ long }) => long === '--summary-file');
+  if (summaryFile === undefined && !isReported) return undefined;
   const { openReport } = await import('./ci/report.ts');
-  return openReport(`partnerctl ${pathOf(command)}`, options, context, annotate);
+  return openReport(`partnerctl ${pathOf(command)}`, summaryFile, context, annotate);
 }
 
 /**

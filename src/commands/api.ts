@@ -39,7 +39,7 @@ export const api = () =>
     ],
   })
     .addArgument(new Argument('<method>', 'the HTTP method').choices(HTTP_METHODS))
-    .argument('<path>', 'a path below the base URL, with its query: /automation/spaces/?page=2')
+    .argument('<api-path>', 'a path below the base URL, with its query: /automation/spaces/?page=2')
     .option('-d, --data <json>', 'the body: JSON, @<file>, or - for standard input')
     .option('-H, --header <header>', "'Name: value'; not Authorization or Host; repeatable", collect, [])
     .option('--idempotent', 'retry this write: the service recognizes a repeat')

@@ -1,5 +1,5 @@
 import { leaf, run } from '../cli/leaf.ts';
-import { CONFIRM, collect, EXCLUDE, integer, ONLY, ROWS, SUMMARY, SUMMARY_FILE, VAR_FILE } from '../cli/options.ts';
+import { CONFIRM, collect, EXCLUDE, integer, ONLY, ROWS, SUMMARY_FILE, VAR_FILE } from '../cli/options.ts';
 import { MAX_CREATES, MAX_FAILURES, PROVISION_SCOPES, YES } from './provisioning/args.ts';
 
 export const apply = () =>
@@ -27,7 +27,6 @@ export const apply = () =>
     .option(...MAX_FAILURES)
     .option(...MAX_CREATES)
     .option(...YES)
-    .option(...SUMMARY)
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
     .action(

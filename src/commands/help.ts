@@ -5,8 +5,9 @@ export const help = () =>
   leaf('help', 'Show the help of a command, or a help topic', {
     examples: [
       'partnerctl help cron create  # the help of one command',
+      'partnerctl help cron create -o json  # its arguments, options, exit codes, and examples, for a program',
       'partnerctl help skill --file > SKILL.md  # the topic for coding agents, as a skill file',
-      'partnerctl help -o json  # all commands with their arguments, options, and examples',
+      'partnerctl help -o json  # the index of all commands',
     ],
   })
     .argument('[word...]', 'a command, a group, or a topic; all commands without one')

@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { leaf, run } from '../cli/leaf.ts';
-import { CONFIRM, collect, integer, SUMMARY, SUMMARY_FILE } from '../cli/options.ts';
+import { CONFIRM, collect, integer, SUMMARY_FILE } from '../cli/options.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
 import type { Column } from '../output/command-result.ts';
@@ -54,7 +54,6 @@ export const upload = () =>
     .option('--force', 'also upload files that were already uploaded')
     .option('--retry-unknown', 'upload a file again if the outcome of its last upload is unknown')
     .option('--dry-run', 'show what would be uploaded; nothing is sent')
-    .option(...SUMMARY)
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
     .action(

@@ -66,10 +66,10 @@ function checkState({ state, isCi, profiles, settings }: Facts): Finding {
   // The profile may name the state.
   if (state === undefined || (state.error && profiles.error?.message === state.error.message)) return SKIPPED;
   if (state.error) return failed(state.error);
-  const { location, records } = state.value;
+  const { location, exists, records } = state.value;
   const { kind, address, from } = location;
   const where = kind === 'file' ? 'a file: guards this machine only' : 'shared';
-  const message = `${address} (${from}): ${where}; records: ${records}`;
+  const message = `${address} (${from}): ${where}; ${exists ? `records: ${records}` : 'it does not exist yet'}`;
   if (!isCi || kind !== 'file' || records > 0 || settings.error) return ok(message);
   const hint = 'Share one state with --state postgres://… or git+ssh://…#branch: partnerctl help state';
   return warning(`${message}. In CI, it guards this run alone.`, hint);

@@ -57,7 +57,9 @@ async function inspectState(context: DoctorContext) {
   const location = await context.stateLocation();
   const log = await context.log();
   await log.check();
-  return { location, records: (await log.read()).length };
+  await log.read();
+  const { exists, records } = await log.inspect();
+  return { location, exists, records: records.length };
 }
 
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */

@@ -18,11 +18,16 @@ import { cellText } from './sanitize.ts';
 /** Applies the expression. @throws if it does not apply: the failure of the command with a hint, or else LocalError */
 type Select = (data: unknown, failure?: PartnerctlError) => JSONValue;
 
+/** A result of this many characters, such as the ids of a write, is shown if the query does not apply to it; a list is not. */
+const MAX_SHOWN_RESULT = 1000;
+
 /** The command has done its work, so the error includes its result. If it failed, scripts need its own exit code. */
 function failedQuery(expression: string, answer: JSONValue, cause: unknown, failure: PartnerctlError | undefined) {
   const message = `--query does not apply to the result: ${expression}`;
   const own = new LocalError(message, { why: errorMessage(cause), hint: 'The command itself succeeded.', cause });
-  const result = `Its result without --query: ${stringifyJson(answer)}`;
+  const text = stringifyJson(answer);
+  if (text.length > MAX_SHOWN_RESULT) return failure ? withHint(failure, { hint: message }) : own;
+  const result = `Its result without --query: ${text}`;
   return withHint(failure ?? own, { hint: failure ? `${message}\n${result}` : result, details: { answer } });
 }
 
@@ -113,7 +118,7 @@ export function toScriptResult(selected: unknown): ListResult | ObjectResult {
 async function* selectEvents(events: AsyncIterable<StreamEvent>, select: Select): AsyncGenerator<StreamEvent> {
   for await (const event of events) {
     const json = select(event.json);
-    const cells = toCells(json).map((cell) => cellText(cell));
+    const cells = toCells(isRecord(json) ? Object.values(json) : json).map((cell) => cellText(cell));
     yield { json, text: json === null ? '' : `${cells.join('\t')}\n` };
   }
 }

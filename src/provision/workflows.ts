@@ -110,6 +110,7 @@ export async function planFleet(
   const { createBeside, observer } = deps;
   const planned = await planRun(deps, documents, false);
   deps.stop.throwIfAborted();
+  if (!(await deps.log.inspect()).exists) await context.notice(`note: There is no state yet: ${deps.log.label}`);
   for (const { failures, steps, document } of planned) {
     const [failure] = steps[0]?.status === 'failed' ? failures : [];
     const what = `Cannot plan ${JSON.stringify(document.manifest.external_space_id)} (${document.source})`;

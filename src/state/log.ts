@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../contract/json.ts';
-import { InputError, LocalError, NotFoundError } from '../errors.ts';
+import { InputError, LocalError, NotFoundError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
+import { shellQuote } from '../platform/text.ts';
 import type { StateLocation } from './location.ts';
 import { decode, encode, type LogRecord } from './record.ts';
 import { type OnceKind, Standings } from './standing.ts';
@@ -82,6 +83,8 @@ export interface LogDeps {
   readonly clock: { now(): number };
   /** Replaces the secrets in a text; returns a text without secrets unchanged. */
   readonly redact: (text: string) => string;
+  /** Whether a state that does not exist is refused where one is about to be used, not begun. */
+  readonly mustExist?: boolean;
 }
 
 export const REPAIR_HINT =
@@ -178,7 +181,10 @@ export class Log {
     return `${this.label}:${line} cannot be used: ${why}`;
   }
 
-  /** Reads the records, in order. @throws LocalError if the log cannot be reached, or if a line is damaged */
+  /**
+   * Reads the records, in order.
+   * @throws LocalError if the log cannot be reached, or if a line is damaged; UsageError if it must exist, and does not
+   */
   async read(): Promise<readonly LogRecord[]> {
     const { records } = await this.inspectIntact();
     return records.map(({ record }) => record);
@@ -236,6 +242,12 @@ export class Log {
 
   private async inspectIntact(): Promise<Content> {
     const content = await this.inspect();
+    if (!content.exists && this.deps.mustExist) {
+      throw new UsageError(`The state does not exist: ${this.label}`, {
+        why: 'In CI, a missing branch is not created: with a wrong address, what exists would be created again.',
+        hint: `Check the address. To begin a new state: partnerctl state init ${shellQuote(this.label)}`,
+      });
+    }
     const [first] = content.damaged;
     if (!first) return content;
     throw new LocalError(`${this.describe(first)}.`, {

@@ -40,9 +40,31 @@ function userName(): string | null {
   }
 }
 
+/** Tells once that a file which is new in CI guards this run alone: the next one begins without it. */
+function tellIfNew(file: LogDriver, warn: StoreDeps['warn']): LogDriver {
+  let isNew = false;
+  return {
+    ...file,
+    async load() {
+      const loaded = await file.load();
+      isNew = loaded === undefined;
+      return loaded;
+    },
+    async write(lines) {
+      const isFirst = isNew;
+      isNew = false;
+      await file.write(lines);
+      const share = 'Share one with --state postgres://… or git+ssh://…#branch: partnerctl help state';
+      if (isFirst) await warn(`The state is a new file, which guards this run alone: ${file.label}. ${share}`);
+    },
+  };
+}
+
 async function openDriver(deps: StoreDeps): Promise<LogDriver> {
   const { kind, path } = deps.location;
-  if (kind === 'file') return fileLog(path);
+  const { env, warn } = deps;
+  // A sandbox has a state of its own.
+  if (kind === 'file') return env.CI && !env.PARTNER_SANDBOX_URL ? tellIfNew(fileLog(path), warn) : fileLog(path);
   const store = { ...deps, signal: delayed(deps.signal, deps.clock) };
   if (kind === 'git') return new (await import('./git-log.ts')).GitLog(store);
   return new (await import('./postgres-log.ts')).PostgresLog(store);
@@ -50,6 +72,7 @@ async function openDriver(deps: StoreDeps): Promise<LogDriver> {
 
 /** Opens a log, which connects when first used. The caller closes it. @throws UsageError for an invalid address */
 export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
-  const { env, clock } = deps;
-  return new Log({ driver: await openDriver(deps), author: authorOf(env), clock, redact });
+  const { env, clock, location } = deps;
+  const mustExist = location.kind === 'git' && Boolean(env.CI);
+  return new Log({ driver: await openDriver(deps), author: authorOf(env), clock, redact, mustExist });
 }

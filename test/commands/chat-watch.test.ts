@@ -1,5 +1,6 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { type Chat, createChat, HISTORY, parseLines } from '../support/chat.ts';
 import { fastClock, fasterClock, manualSignals, type RunOptions, run, tinyRandom } from '../support/run.ts';
@@ -157,7 +158,7 @@ describe('chat watch', () => {
     const known = await knownConversations();
     const { it, support, env } = known;
     const screens: string[] = [];
-    const onStdout = (text: string): void => void screens.push(text.split('\u001b[0J').at(-1) ?? '');
+    const onStdout = (text: string): void => void screens.push(stripVTControlCharacters(text));
     const seen = (pattern: RegExp) => expect.poll(() => screens.some((screen) => pattern.test(screen))).toBe(true);
     const ran = await watchUntil(known, [], {
       columns: 120,

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { COMPLETED_BY } from '../../src/cli/completion.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
+import { readHelp } from '../support/help.ts';
 import { run, tempDirectory } from '../support/run.ts';
 
 type Env = Record<string, string>;
@@ -45,10 +47,7 @@ async function listed() {
 }
 
 test('Completion offers what help lists: commands, options, and choices', async () => {
-  const help = (await run(['help', '-o', 'json'])).json<{
-    commands: { command: string; flags: { flag: string; choices: string[] | null }[] }[];
-    global_flags: { flag: string; choices: string[] | null }[];
-  }>();
+  const help = await readHelp();
   for (const { command, flags } of help.commands) {
     const path = command.split(' ');
     const all = [...flags, ...help.global_flags];
@@ -57,6 +56,15 @@ test('Completion offers what help lists: commands, options, and choices', async 
       if (choices) expect(await values(...path, flag, ''), command).toEqual(choices);
     }
   }
+});
+
+test('Every value of the help says what completes it', async () => {
+  const { commands, global_flags } = await readHelp();
+  const names = [...commands, { arguments: [], flags: global_flags }].flatMap((each) => [
+    ...each.arguments.flatMap(({ name, choices }) => (choices ? [] : name)),
+    ...each.flags.flatMap(({ value, choices }) => (choices ? [] : (value ?? []))),
+  ]);
+  expect([...new Set(names)].sort()).toEqual(Object.keys(COMPLETED_BY).sort());
 });
 
 test('Completion offers what may stand at the cursor, and leaves files to the shell', async () => {
@@ -75,6 +83,9 @@ test('Completion offers what may stand at the cursor, and leaves files to the sh
   for (const line of ['plan ', 'cron create -f jo', 'sandbox run -- ls ']) {
     expect(await offered({}, ...line.split(' '))).toMatchObject({ kind: 'files', values: [] });
   }
+  expect(await values('api', 'GET', '/automation/sp')).toEqual(['/automation/spaces/']);
+  expect(await values('contract', 'unset', 'spaces.list.i')).toEqual(['spaces.list.items']);
+  expect(await values('cron', 'create', '--timezone', 'Europe/Berl')).toEqual(['Europe/Berlin']);
   expect(await offered({}, 'chat', 'send', 'hi')).toMatchObject({ kind: 'words', values: [] });
 });
 
@@ -90,6 +101,8 @@ describe('live ids', () => {
     expect(await offered(env, 'agents', 'list', 'name:')).toMatchObject({ values: ['name:Acme', `name:${NAME}`] });
     expect(await offered(env, 'chat', 'setup', 's1', '')).toMatchObject({ lines: ['a1\tSupport'] });
     expect(await offered(env, 'cron', 'create', '--agent', '')).toMatchObject({ lines: ['a1\tSupport'] });
+    expect(await offered(env, 'cron', 'forget', '')).toMatchObject({ lines: ['cron_1\tdaily'] });
+    expect(await offered(env, 'chat', 'test', '--only', '')).toMatchObject({ lines: ['acme\tAcme'] });
     expect(await offered(env, 'cron', 'adopt', '')).toMatchObject({ lines: ['cron_1\tdaily'] });
     expect(requests).toHaveLength(count);
   });
@@ -126,6 +139,12 @@ test('bash replaces only the end of the word', async () => {
     ['X=1 partnerctl sp', ['words', 'spaces']],
     ['partnerctl agents list ext:', ['words', 'acme']],
     ['partnerctl chat setup name:A\\ B a', ['words', 'a1']],
+    ["partnerctl chat setup 'name:A B' a", ['words', 'a1']],
+    ['partnerctl agents list "name:A', ['words', 'name:Acme']],
+    ['partnerctl agents list name:"A', ['words', 'Acme']],
+    ['partnerctl agents list name:\\$', ['words', '\\$\\(touch\\ pwned\\)\\ it\\\'s\\ \\"A\\"']],
+    ['partnerctl agents list "name:\\$', ['words', 'name:\\$(touch pwned) it\'s \\"A\\"']],
+    ["partnerctl agents list 'name:$", ['words', "name:$(touch pwned) it'\\''s \"A\""]],
   ] as const) {
     expect([line, await inBash(env, line)]).toEqual([line, lines]);
   }

@@ -3,23 +3,12 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { HELP_TOPICS } from '../../src/cli/help.ts';
-import { EXIT } from '../../src/errors.ts';
+import { ERROR_TYPES, EXIT } from '../../src/errors.ts';
 import { readDocument } from '../support/documents.ts';
+import { readHelp } from '../support/help.ts';
 import { manualSignals, run, tempDirectory } from '../support/run.ts';
 
-interface Help {
-  readonly commands: readonly {
-    readonly command: string;
-    readonly summary: string;
-    readonly usage: string;
-    readonly flags: readonly { readonly flag: string }[];
-    readonly examples: readonly { readonly command: string }[];
-  }[];
-  readonly global_flags: readonly { readonly flag: string }[];
-  readonly topics: readonly { readonly name: string; readonly summary: string }[];
-}
-
-const HELP = (await run(['help', '-o', 'json'], { env: { HOME: '/nowhere' } })).json<Help>();
+const HELP = await readHelp();
 const TOPICS = new URL('../../src/help/', import.meta.url);
 
 function widest(text: string): number {
@@ -150,4 +139,16 @@ it('The exit codes in help skill exist', () => {
   const codes = exitCodesIn('src/help/skill.md').filter((code) => code !== 'other');
   expect(codes.length).toBeGreaterThan(8);
   expect(Object.values(EXIT)).toEqual(expect.arrayContaining(codes.map(Number)));
+});
+
+it('`help -o json` is an index of less than 30 KB, and `help <command> -o json` has the rest', async () => {
+  expect((await run(['help', '-o', 'json'])).stdout.length).toBeLessThan(30_000);
+  const described = await run(['help', 'cron', 'create', '-o', 'json']);
+  expect(described.json()).toMatchObject({ command: 'cron create', writes: true, flags: expect.any(Array) });
+});
+
+it('`help output` and the index have every error.type, and no other', () => {
+  const [, list = ''] = /`type`\sis\sone\sof:([^.]*)\./.exec(readDocument('src/help/output.md')) ?? [];
+  expect([...list.matchAll(/`(\w+)`/g)].map(([, type]) => type)).toEqual(ERROR_TYPES);
+  expect(HELP.error_types).toEqual(ERROR_TYPES);
 });

@@ -22,12 +22,12 @@ describe('spaces list', () => {
     expect(parseYaml((await list('--output', 'yaml')).stdout)).toEqual(expected);
     const tsv = (await list('-otsv')).stdout;
     expect(tsv).toBe(
-      expected.map(({ space_id, external_space_id: id, name }) => `${space_id}\t${id}\t${name}\t\tno\n`).join(''),
+      expected.map(({ space_id, external_space_id: id, name }) => `${name}\t${id}\t${space_id}\t\tno\n`).join(''),
     );
     expect((await list()).stdout).toBe(tsv);
     const rows = (await list('-o', 'table')).stdout.trimEnd().split('\n');
     expect(rows).toHaveLength(151);
-    expect(rows[0]).toMatch(/^SPACE +EXTERNAL ID +NAME +ORG-WIDE$/);
+    expect(rows[0]).toMatch(/^NAME +EXTERNAL ID +SPACE +ORG-WIDE$/);
   });
 });
 
@@ -42,7 +42,7 @@ describe('agents list', () => {
       expect(ran.json<unknown[]>()).toMatchObject([{ agent_id: agents[0].agent_id, template_id: 'tmpl_support' }]);
     }
     const rows = await run(['agents', 'list', 'name:Acme'], { env });
-    expect(rows.stdout).toBe(`${agents[0].agent_id}\tSupport\ttmpl_support\n`);
+    expect(rows.stdout).toBe(`Support\t${agents[0].agent_id}\ttmpl_support\n`);
   });
 
   test("an unknown id exits with 4 and shows the service's error", async () => {

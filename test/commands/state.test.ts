@@ -76,14 +76,14 @@ describe('state show', () => {
       code: 0,
       stderr: '',
       stdout: [
-        `2\t${AT}\tspace\tada@runner-7\texternal_space_id=acme-001 space_id=spc_1\n`,
-        `4\t${AT}\tcron.reserved\t\tname=daily agent_id=agt_1 key=k1\n`,
-        `6\t${AT}\tcron.created\thttps://ci.example.com/runs/7\tid=cron_1 name=daily agent_id=agt_1 key=k1\n`,
-        `8\t${AT}\tupload.reserved\t\tfilename=faq.pdf key=k2\n`,
+        `1\t${AT}\tspace\tada@runner-7\texternal_space_id=acme-001 space_id=spc_1\n`,
+        `2\t${AT}\tcron.reserved\t\tname=daily agent_id=agt_1 key=k1\n`,
+        `3\t${AT}\tcron.created\thttps://ci.example.com/runs/7\tid=cron_1 name=daily agent_id=agt_1 key=k1\n`,
+        `4\t${AT}\tupload.reserved\t\tfilename=faq.pdf key=k2\n`,
       ].join(''),
     });
     const records = (await run(['state', 'show', '--state', path, '-o', 'json'])).json<unknown[]>();
-    expect(records[1]).toEqual({ line: 4, type: 'cron.reserved', at: AT, id: '2', key: 'k1', data: JOB });
+    expect(records[1]).toEqual({ number: 2, line: 4, type: 'cron.reserved', at: AT, id: '2', key: 'k1', data: JOB });
     const missing = join(tempDirectory(), 'state.jsonl');
     const { stderr } = await run(['state', 'show', '--state', missing], { columns: 80 });
     expect(stderr).toBe(`There is no state yet: ${missing}\n`);
@@ -223,4 +223,23 @@ test('An address that is none is rejected from --state and PARTNER_STATE, withou
   const flag = await run(['state', 'verify', '--state', 'postgres://ops:secret@db/main']);
   expect(flag).toMatchObject({ code: 2, stderr: expect.stringContaining('--state must not hold a password') });
   expect(flag.stderr).not.toContain('secret');
+});
+
+test('In CI, a branch that does not exist is refused with `state init`, and a new file is said to guard this run alone', async () => {
+  const { env, received } = await service();
+  const ci = { ...env, CI: 'true' };
+  const path = write('acme.yaml', manifest('acme'));
+  const address = `git+file://${bareRepository()}#state`;
+  const refused = await run(['provision', path, '--state', address], { env: ci });
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`partnerctl state init '${address}'`) });
+  expect(await received()).toEqual([]);
+  expect(await run(['doctor', '--state', address], { env })).toMatchObject({
+    stdout: expect.stringContaining('it does not exist yet'),
+  });
+  const state = join(tempDirectory(), 'state.jsonl');
+  const planned = await run(['plan', path, '--state', state], { env: ci });
+  expect(planned.stderr).toBe(`note: There is no state yet: ${state}\n`);
+  const ran = await run(['provision', path, '--state', state], { env: ci });
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .* guards this run alone: [^!]*$/) });
+  expect(await run(['provision', path, '--state', state], { env: ci })).toMatchObject({ code: 0, stderr: '' });
 });

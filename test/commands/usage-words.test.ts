@@ -50,7 +50,9 @@ test('A word of another tool is answered with the command to use, or with what t
     for (const [, command = ''] of hint.matchAll(/`partnerctl ([a-z ]+)/g))
       expect((await run([...command.trim().split(' '), '--help'])).code, command).toBe(0);
   }
-  expect(await run(['version'])).toMatchObject({ code: 0, stdout: '0.0.0-test\n', stderr: '' });
+  for (const line of ['version', '-q version', '--version']) {
+    expect(await run(line.split(' '))).toMatchObject({ code: 0, stdout: '0.0.0-test\n', stderr: '' });
+  }
 });
 
 test('An unknown option is answered with the right one, and with -- only where the word may be an argument', async () => {

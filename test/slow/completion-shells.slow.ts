@@ -65,6 +65,9 @@ describe.each(['bash', 'zsh', 'fish'])('in a new %s', (shell) => {
       await complete(['partnerctl spa', 'li', '--outp', 'js'], /partnerctl spaces list --output[ =]json/, /"space_id"/);
       await complete(['partnerctl agents li', 'ext:ac'], /partnerctl agents list ext:acme-001/, /Support Team/);
       await complete(['partnerctl agents list name:'], /agents list .*touch/, /Support Team/);
+      // The quote is open at the Tab, and the name has blanks and quotes.
+      await complete([`partnerctl agents list "name:`], /agents list "name:.*touch/, /Support Team/);
+      await complete([`partnerctl agents list 'name:`], /agents list 'name:.*touch/, /Support Team/);
       await complete(
         ['partnerctl plan ac'],
         /partnerctl plan acme\.yaml/,

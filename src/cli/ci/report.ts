@@ -1,32 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
-import { describeFileError, UsageError } from '../../errors.ts';
+import { describeFileError } from '../../errors.ts';
 import type { CiItem, CommandResult, ListResult, ReportLine } from '../../output/command-result.ts';
 import { formatReport } from '../../output/report.ts';
 import { cellText } from '../../output/sanitize.ts';
-import type { Environment } from '../../platform/io.ts';
 import type { Context } from '../context.ts';
 import { failureFindings, formatAnnotation, isGitHubActions, itemFindings } from './annotations.ts';
-
-export interface SummaryOptions {
-  readonly summary?: boolean;
-  readonly summaryFile?: string;
-}
-
-/**
- * Finds the file for the summary, and how to open it: `a` for that of GitHub Actions, which collects what commands
- * append, even without a flag.
- * @throws UsageError if --summary has no file
- */
-function findSummaryFile({ summary, summaryFile }: SummaryOptions, env: Environment) {
-  const collected = env.GITHUB_STEP_SUMMARY || undefined;
-  const path = summaryFile ?? (summary || isGitHubActions(env) ? collected : undefined);
-  if (path !== undefined) return { path, flag: path === collected ? 'a' : 'w' };
-  if (!summary) return undefined;
-  throw new UsageError('--summary needs a file here: GITHUB_STEP_SUMMARY is not set.', {
-    hint: 'Give one: --summary-file summary.md',
-  });
-}
 
 function textLines(text: string, indent: number): readonly ReportLine[] {
   return text.split('\n').map((line) => ({ indent, text: line }));
@@ -71,17 +50,18 @@ export async function formatSummary(
 }
 
 /**
- * Creates the report that the flags and the environment ask for. Call it before the command runs.
+ * Creates the report that the flag and the environment ask for. Call it before the command runs.
+ * @param summaryFile the value of --summary-file; by default, the summary goes to the page of a run in GitHub Actions
  * @param annotate writes annotations; without it, there are none
- * @throws UsageError if --summary has no file
  */
 export function openReport(
   title: string,
-  options: SummaryOptions,
+  summaryFile: string | undefined,
   { env, redact, warn }: Context,
   annotate?: (lines: string) => Promise<void>,
 ) {
-  const summaryFile = findSummaryFile(options, env);
+  const page = isGitHubActions(env) ? env.GITHUB_STEP_SUMMARY : undefined;
+  const path = summaryFile ?? page;
   return {
     /**
      * Writes the annotations and the summary.
@@ -102,13 +82,14 @@ export function openReport(
       });
       if (annotations.length > 0) await annotate?.(annotations.join(''));
       // Such as a schema: there is nothing to sum up.
-      if (!summaryFile || (counts === undefined && failures.length === 0)) return;
+      if (!path || (counts === undefined && failures.length === 0)) return;
       const total = counts ? [counts()] : [];
       const places = failures.map(({ file, line, message }) => (file ? `${file}:${line}: ${message}` : message));
       const totals = [...total, ...places].flatMap((each) => textLines(each, 0));
       const text = await formatSummary(title, totals, items, redact);
-      await writeFile(summaryFile.path, text, { flag: summaryFile.flag }).catch((failure: unknown) =>
-        warn(`The summary ${summaryFile.path} cannot be written: ${describeFileError(failure)}`),
+      // GitHub collects what the commands of a step append.
+      await writeFile(path, text, { flag: path === page ? 'a' : 'w' }).catch((failure: unknown) =>
+        warn(`The summary ${path} cannot be written: ${describeFileError(failure)}`),
       );
     },
   };

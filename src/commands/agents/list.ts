@@ -5,8 +5,8 @@ import type { ListedAgent } from '../../contract/resources.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 const COLUMNS: readonly Column<ListedAgent>[] = [
-  { header: 'AGENT', value: ({ agent_id }) => agent_id },
   { header: 'NAME', value: ({ name }) => name },
+  { header: 'AGENT', value: ({ agent_id }) => agent_id },
   { header: 'TEMPLATE', value: ({ template_id }) => template_id },
 ];
 

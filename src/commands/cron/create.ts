@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../cli/context.ts';
 import { leaf, run } from '../../cli/leaf.ts';
-import { AGENT_HELP, CONFIRM, collect, SPACE_HELP, SUMMARY, SUMMARY_FILE } from '../../cli/options.ts';
+import { AGENT_HELP, CONFIRM, collect, SPACE_HELP, SUMMARY_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { WantedJob } from '../../cron/ensure-jobs.ts';
 import type { JobOptions } from '../../cron/job-flags.ts';
@@ -73,21 +73,18 @@ export const create = () =>
     .option('--create-beside', 'create a job although one that looks like it, under another name, exists')
     .option('--dry-run', 'show what would be done; nothing is written')
     .option('--schema', 'print the JSON Schema of a file for -f')
-    .option(...SUMMARY)
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
     .action(
       run(async (context, { file: files, schema, confirm, ...given }) => {
-        const { instructions = '', summary, summaryFile, ensure = false, dryRun = false, ...more } = given;
+        const { instructions = '', summaryFile, ensure = false, dryRun = false, ...more } = given;
         const { createBeside = false, ...options } = more;
         const isBatch = files.length > 0;
         if (schema) {
           const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
           return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
         }
-        if (!isBatch && (summary || summaryFile !== undefined)) {
-          throw new UsageError('--summary and --summary-file can only be used with -f.');
-        }
+        if (!isBatch && summaryFile !== undefined) throw new UsageError('--summary-file can only be used with -f.');
         if (!dryRun) await context.confirmWrite(confirm);
         const { wanted, isNamed } = await readWanted(context, files, instructions, options);
         const { openJobs } = await import('../../cron/ensure-jobs.ts');

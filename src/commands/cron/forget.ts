@@ -13,7 +13,7 @@ export const forget = () =>
       'partnerctl cron forget --agent agt_1 --name daily --yes  # without a prompt, for a script',
     ],
   })
-    .argument('[key]', 'the cron_job_id of the job, or its key in the state')
+    .argument('[cron_job_id|key]', 'the cron_job_id of the job, or its key in the state')
     .option('--agent <agent>', 'in place of the key, with --name: an agent_id, or name:<name> with --space')
     .option('--space <space>', SPACE_HELP)
     .option('--name <name>', 'in place of the key, with --agent: the name of the job')

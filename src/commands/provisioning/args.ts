@@ -1,5 +1,5 @@
 import { leaf, type Meta } from '../../cli/leaf.ts';
-import { collect, EXCLUDE, integer, ONLY, ROWS, SUMMARY, SUMMARY_FILE, VAR_FILE } from '../../cli/options.ts';
+import { collect, EXCLUDE, integer, ONLY, ROWS, SUMMARY_FILE, VAR_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 
@@ -36,7 +36,6 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
       collect,
       [],
     )
-    .option(...SUMMARY)
     .option(...SUMMARY_FILE);
 }
 

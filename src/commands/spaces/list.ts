@@ -8,9 +8,9 @@ function formatOrgWide({ is_org_wide }: ListedSpace): string | undefined {
 }
 
 const COLUMNS: readonly Column<ListedSpace>[] = [
-  { header: 'SPACE', value: ({ space_id }) => space_id },
-  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id },
   { header: 'NAME', value: ({ name }) => name, fit: 'end' },
+  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id },
+  { header: 'SPACE', value: ({ space_id }) => space_id },
   { header: 'DESCRIPTION', value: ({ description }) => description, tone: () => 'dim', fit: 'end', isOptional: true },
   { header: 'ORG-WIDE', value: formatOrgWide, isOptional: true },
 ];

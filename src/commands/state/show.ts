@@ -6,7 +6,7 @@ import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogContent } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
 
-type NumberedRecord = LogContent['records'][number];
+type NumberedRecord = LogContent['records'][number] & { readonly number: number };
 
 const DESCRIBING_FIELDS = [
   'id',
@@ -34,7 +34,7 @@ function describeAuthor({ by }: LogRecord): string {
 }
 
 const COLUMNS: readonly Column<NumberedRecord>[] = [
-  { header: 'LINE', value: ({ line }) => line },
+  { header: 'NO', value: ({ number }) => number },
   { header: 'AT', value: ({ record }) => record.at, tone: () => 'dim', isTime: true },
   { header: 'TYPE', value: ({ record }) => record.type },
   { header: 'BY', value: ({ record }) => describeAuthor(record), isOptional: true },
@@ -74,7 +74,8 @@ export const show = () =>
         const log = await context.log();
         const { exists, records, damaged } = await log.inspect();
         for (const line of damaged) await context.warn(log.describe(line));
-        const about = space === undefined ? records : await selectSpace(context, records, space);
+        const numbered = records.map((record, index) => ({ ...record, number: index + 1 }));
+        const about = space === undefined ? numbered : await selectSpace(context, numbered, space);
         const shown = about.filter(
           ({ record: { type, at } }) =>
             (kind === undefined || type.split('.')[0] === kind) &&
@@ -83,7 +84,7 @@ export const show = () =>
         const none = exists ? 'The state has no record.' : `There is no state yet: ${log.label}`;
         return listResult(shown, COLUMNS, {
           empty: records.length > 0 ? 'No record matches.' : none,
-          json: ({ line, record }) => ({ line, ...record }),
+          json: ({ number, line, record }) => ({ number, line, ...record }),
         });
       }),
     );

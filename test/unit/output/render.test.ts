@@ -109,6 +109,9 @@ describe('render a stream', () => {
     const query = "role == 'user' && text || null";
     expect((await rendered(stream(), { query })).out).toBe('hi\n');
     expect((await rendered(stream(), { query: 'text', format: 'json' })).out).toBe('"hi"\n"a\\nb"\n');
+    for (const row of ['[role, text]', '{role: role, text: text}']) {
+      expect((await rendered(stream(), { query: row, format: 'tsv' })).out).toBe('user\thi\nassistant\ta\\nb\n');
+    }
   });
 });
 
@@ -143,5 +146,11 @@ describe('render with --query', () => {
     const error = await rendered(spaces(), { query: 'length(`1`)' }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ exitCode: 1, info: { details: { answer: [{}, {}] } } });
     expect(error).toMatchObject({ info: { hint: expect.stringMatching(/itself succeeded.*space_id/s) } });
+    const many = listResult(
+      Array.from({ length: 1000 }, () => ({ space_id: 'sp_1' })),
+      [],
+    );
+    const long = await rendered(many, { query: 'length(`1`)' }).catch((thrown: unknown) => thrown);
+    expect(long).toMatchObject({ info: { hint: 'The command itself succeeded.' } });
   });
 });

@@ -1,9 +1,9 @@
 import type { ChatPrompt } from '../../../chat/open.ts';
 import type { Context } from '../../../cli/context.ts';
-import { PromptLine } from '../../../cli/prompt-line.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import { WORD, wrapText } from '../../../output/wrap.ts';
 import { formatNotice, readableText } from './messages.ts';
+import { PromptLine } from './prompt-line.ts';
 
 const INDENT = '  ';
 

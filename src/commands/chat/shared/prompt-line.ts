@@ -8,7 +8,7 @@ import {
   moveCursor,
 } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import type { Context } from './context.ts';
+import type { Context } from '../../../cli/context.ts';
 
 /** Stands for a line break while the user edits a multi-line message on one line. Nobody types this character. */
 const LINE_BREAK = '\u2b92';

@@ -1,0 +1,32 @@
+import { run } from './run.ts';
+
+interface Flag {
+  readonly flag: string;
+  readonly value: string | null;
+  readonly choices: readonly string[] | null;
+}
+
+export interface CommandHelp {
+  readonly command: string;
+  readonly usage: string;
+  readonly arguments: readonly { readonly name: string; readonly choices: readonly string[] | null }[];
+  readonly flags: readonly Flag[];
+  readonly examples: readonly { readonly command: string }[];
+}
+
+interface Index {
+  readonly commands: readonly { readonly command: string }[];
+  readonly error_types: readonly string[];
+  readonly global_flags: readonly Flag[];
+  readonly topics: readonly { readonly name: string; readonly summary: string }[];
+}
+
+/** The index of `help -o json`, and the description of each command. */
+export async function readHelp() {
+  const describe = (...words: readonly string[]) =>
+    run(['help', ...words, '-o', 'json'], { env: { HOME: '/nowhere' } });
+  const index = (await describe()).json<Index>();
+  const commands: CommandHelp[] = [];
+  for (const { command } of index.commands) commands.push((await describe(...command.split(' '))).json<CommandHelp>());
+  return { ...index, commands };
+}
