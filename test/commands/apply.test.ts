@@ -37,8 +37,9 @@ describe('a plan', () => {
     const path = write('all.yaml', `${withJob('acme')}---\n${manifest('beta')}`);
     const out = join(tempDirectory(), 'plan.json');
     const ran = await command(it, 'plan', path, '--out', out);
-    expect(ran.stderr).toBe(
-      `The plan in ${out} has steps for 2 of 2 spaces. To carry it out: partnerctl apply ${out}\n`,
+    expect(ran.stderr).toMatch(/^note: There is no state yet: \S+state\.jsonl\n/);
+    expect(ran.stderr).toContain(
+      `\nThe plan in ${out} has steps for 2 of 2 spaces. To carry it out: partnerctl apply ${out}\n`,
     );
     expect(await it.posts()).toEqual([]);
     expect(statSync(out).mode & 0o777).toBe(0o600);

@@ -84,7 +84,7 @@ describe('an export', () => {
         const files = filesOf(out);
         expect(Object.values(files).join()).not.toContain(it.token);
         for (const env of [it.env, { ...it.env, HOME: tempDirectory() }])
-          expect(await plan({ env }, out, '--unmanaged')).toMatchObject({ code: 0, stderr: '' });
+          expect(await plan({ env }, out, '--unmanaged', '-q')).toMatchObject({ code: 0, stderr: '' });
         const other = await service();
         await provision(other, out);
         expect(await contentOf(other)).toEqual(await contentOf(it));

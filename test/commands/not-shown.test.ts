@@ -33,7 +33,7 @@ describe('a text that the service does not show', () => {
     const env = state === 'with' ? it.env : { ...it.env, HOME: tempDirectory() };
     const path = write('acme.yaml', NOT_SHOWN);
     expect(await run(['provision', path, '--check'])).toMatchObject({ code: 0 });
-    const planned = await plan({ env }, path);
+    const planned = await run(['plan', path, '-o', 'json', '--quiet'], { env });
     expect(planned).toMatchObject({ code: 0, stderr: '' });
     expect(planned.json()).toMatchObject({ summary: { none: 1, differences: 0, unmanaged: 0 } });
     expect(await provision({ env }, path)).toMatchObject({ code: 0 });

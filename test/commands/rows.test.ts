@@ -169,7 +169,7 @@ describe('The value of a variable', () => {
   test('that no manifest uses is one warning for each file, and no error', async () => {
     const { directory, rows, command } = await scene('ID,NAME,,OWNER,NOTE\na,A,,x,y\n');
     const file = write('prod.yaml', 'REGION: eu\nZONE: 1a\n', directory);
-    const ran = await command(['plan', '--var-file', file]);
+    const ran = await command(['provision', '--check', '--var-file', file]);
     expect([ran.code, ran.stderr]).toEqual([
       0,
       `warning: No manifest uses these variables in ${file}: ZONE\nwarning: No manifest uses these columns of ${rows}: OWNER, NOTE\n`,

@@ -559,7 +559,7 @@ describe('a list that says nothing of pages', () => {
       await expectRefused(service, argv, 'partnerctl contract set spaces.list.next none');
     const lists = ['cron_jobs.list.next', 'none', 'spaces.list.next', 'none'];
     await service.on(['contract', 'set', ...lists]);
-    for (const argv of [plan, exporting, create, provision])
+    for (const argv of [create, plan, exporting, provision])
       expect(await service.on(argv), argv.join(' ')).toMatchObject({ code: 0, stderr: '' });
     expect(service.posts()).toHaveLength(2);
   });
