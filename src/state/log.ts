@@ -85,6 +85,21 @@ export interface LogDeps {
   readonly redact: (text: string) => string;
   /** Whether a state that does not exist is refused where one is about to be used, not begun. */
   readonly mustExist?: boolean;
+  /** Ends what reads at once: nothing depends on it any more. Records can still be written for some time. */
+  readonly interrupt?: AbortSignal;
+  /** Ends what the driver still waits for. */
+  readonly end?: () => void;
+}
+
+/** Waits for a promise, or until a signal aborts. @throws the reason of the signal */
+function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }
 
 export const REPAIR_HINT =
@@ -168,7 +183,7 @@ export class Log {
   /** Reads what was added. @throws LocalError if the log cannot be reached */
   inspect(): Promise<Content> {
     const mine = this.reading.then(async () => {
-      const loaded = await this.deps.driver.load();
+      const loaded = await untilAborted(this.deps.driver.load(), this.deps.interrupt);
       if (!loaded || loaded.from < this.content.settled) this.content = new Content();
       if (loaded) this.content.add(loaded);
       return this.content;
@@ -226,17 +241,18 @@ export class Log {
 
   /** See `LogDriver`. */
   prepare(): Promise<string | undefined> {
-    return this.deps.driver.prepare();
+    return untilAborted(this.deps.driver.prepare(), this.deps.interrupt);
   }
 
   /** See `LogDriver`. */
   check(): Promise<void> {
-    return this.deps.driver.check();
+    return untilAborted(this.deps.driver.check(), this.deps.interrupt);
   }
 
   /** Waits for the writes that have started, and closes all connections. */
   async close(): Promise<void> {
     await (this.next ?? this.writing).catch(() => undefined);
+    this.deps.end?.();
     await this.deps.driver.close();
   }
 

@@ -11,14 +11,14 @@ export interface OpenDeps extends StoreDeps {
 /** How long the log may be used after the command was interrupted, to record what was created. */
 const GRACE_MS = 5000;
 
-function delayed(signal: AbortSignal, clock: Clock): AbortSignal {
+function delayed(signal: AbortSignal, clock: Clock): AbortController {
   const controller = new AbortController();
   const abort = (): void => {
     void clock.sleep(GRACE_MS).then(() => controller.abort(signal.reason));
   };
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort, { once: true });
-  return controller.signal;
+  return controller;
 }
 
 /** Who runs this process: in GitHub Actions, GitLab CI, and Jenkins, also the URL of the run and the commit. */
@@ -65,14 +65,16 @@ async function openDriver(deps: StoreDeps): Promise<LogDriver> {
   const { env, warn } = deps;
   // A sandbox has a state of its own.
   if (kind === 'file') return env.CI && !env.PARTNER_SANDBOX_URL ? tellIfNew(fileLog(path), warn) : fileLog(path);
-  const store = { ...deps, signal: delayed(deps.signal, deps.clock) };
-  if (kind === 'git') return new (await import('./git-log.ts')).GitLog(store);
-  return new (await import('./postgres-log.ts')).PostgresLog(store);
+  if (kind === 'git') return new (await import('./git-log.ts')).GitLog(deps);
+  return new (await import('./postgres-log.ts')).PostgresLog(deps);
 }
 
 /** Opens a log, which connects when first used. The caller closes it. @throws UsageError for an invalid address */
 export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
-  const { env, clock, location } = deps;
+  const { env, clock, location, signal } = deps;
   const mustExist = location.kind === 'git' && Boolean(env.CI);
-  return new Log({ driver: await openDriver(deps), author: authorOf(env), clock, redact, mustExist });
+  const store = delayed(signal, clock);
+  const driver = await openDriver({ ...deps, signal: store.signal });
+  const end = () => store.abort(new Error('The log was closed.'));
+  return new Log({ driver, author: authorOf(env), clock, redact, mustExist, interrupt: signal, end });
 }
