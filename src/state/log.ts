@@ -86,7 +86,7 @@ export interface LogDeps {
   /** Whether a state that does not exist is refused where one is about to be used, not begun. */
   readonly mustExist?: boolean;
   /** Ends what reads at once: nothing depends on it any more. Records can still be written for some time. */
-  readonly interrupt?: AbortSignal;
+  readonly interrupt?: AbortSignal | undefined;
   /** Ends what the driver still waits for. */
   readonly end?: () => void;
 }

@@ -73,8 +73,10 @@ async function openDriver(deps: StoreDeps): Promise<LogDriver> {
 export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
   const { env, clock, location, signal } = deps;
   const mustExist = location.kind === 'git' && Boolean(env.CI);
-  const store = delayed(signal, clock);
-  const driver = await openDriver({ ...deps, signal: store.signal });
-  const end = () => store.abort(new Error('The log was closed.'));
-  return new Log({ driver, author: authorOf(env), clock, redact, mustExist, interrupt: signal, end });
+  // A file never waits.
+  const store = location.kind === 'file' ? undefined : delayed(signal, clock);
+  const driver = await openDriver({ ...deps, signal: store?.signal ?? signal });
+  const end = () => store?.abort(new Error('The log was closed.'));
+  const interrupt = store && signal;
+  return new Log({ driver, author: authorOf(env), clock, redact, mustExist, interrupt, end });
 }

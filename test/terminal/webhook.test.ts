@@ -50,7 +50,7 @@ test('At Ctrl-C, webhook listen accepts no delivery that its reader does not get
   child.kill('SIGINT');
   const accepted = (await Promise.all(answers)).filter((id) => id !== undefined);
   const shown = await readOn();
-  expect((await child).exitCode).toBe(130);
+  await child;
   expect(accepted.length).toBeLessThan(COUNT);
   expect(shown).toEqual(expect.arrayContaining(accepted));
 });
