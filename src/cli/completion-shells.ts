@@ -71,7 +71,9 @@ export function formatOffer(offer: Offer, { keptLength, quote }: Typed): string 
   const words = offer.filter(({ value }) => sanitizeLine(value) === value);
   const lines = words.map(({ value, description }) => {
     const rest = value.slice(keptLength);
-    return `${quote === undefined ? rest : quoteForBash(rest, quote)}\t${sanitizeLine(description.slice(0, 80))}\n`;
+    // bash adds a space behind the only word, which would stand within an open quote.
+    const end = words.length === 1 ? (quote ?? '') : '';
+    return `${quote === undefined ? rest : quoteForBash(rest, quote)}${end}\t${sanitizeLine(description.slice(0, 80))}\n`;
   });
   return `words\n${lines.join('')}`;
 }

@@ -133,18 +133,18 @@ describe('live ids', () => {
   });
 });
 
-test('bash replaces only the end of the word', async () => {
+test('bash replaces only the end of the word, and an open quote is closed behind the only word', async () => {
   const { env } = await listed();
   for (const [line, lines] of [
     ['X=1 partnerctl sp', ['words', 'spaces']],
     ['partnerctl agents list ext:', ['words', 'acme']],
     ['partnerctl chat setup name:A\\ B a', ['words', 'a1']],
     ["partnerctl chat setup 'name:A B' a", ['words', 'a1']],
-    ['partnerctl agents list "name:A', ['words', 'name:Acme']],
-    ['partnerctl agents list name:"A', ['words', 'Acme']],
+    ['partnerctl agents list "name:A', ['words', 'name:Acme"']],
+    ['partnerctl agents list name:"A', ['words', 'Acme"']],
     ['partnerctl agents list name:\\$', ['words', '\\$\\(touch\\ pwned\\)\\ it\\\'s\\ \\"A\\"']],
-    ['partnerctl agents list "name:\\$', ['words', 'name:\\$(touch pwned) it\'s \\"A\\"']],
-    ["partnerctl agents list 'name:$", ['words', "name:$(touch pwned) it'\\''s \"A\""]],
+    ['partnerctl agents list "name:\\$', ['words', 'name:\\$(touch pwned) it\'s \\"A\\""']],
+    ["partnerctl agents list 'name:$", ['words', "name:$(touch pwned) it'\\''s \"A\"'"]],
   ] as const) {
     expect([line, await inBash(env, line)]).toEqual([line, lines]);
   }
