@@ -24,7 +24,6 @@ function totalsOf(results: readonly TestResult[]) {
     '@tests': results.length,
     '@failures': count(results, 'failed', 'no_reply'),
     '@errors': count(results, 'error'),
-    '@skipped': 0,
     '@time': secondsOf(results).toFixed(1),
   };
 }
