@@ -3,7 +3,7 @@ import { type Report, rehearse, space } from '../support/rehearse.ts';
 import { run } from '../support/run.ts';
 import { PROVISION, provisionBody, service, write } from '../support/service.ts';
 
-/* Whole rehearsals take long: `slow/rehearsal` has the others. */
+/* Whole rehearsals take long: `slow/sandbox-rehearse` has the others. */
 
 describe('A rehearsal with a service', () => {
   test('begins with what the state recorded, where the token cannot list the jobs', async () => {

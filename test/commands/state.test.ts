@@ -1,11 +1,15 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fastClock, run, tempDirectory } from '../support/run.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { fastClock, manualSignals, run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { asVersion, encodeLine, recordTypes } from '../support/state-file.ts';
 import { bareRepository } from '../support/stores.ts';
+import { listen } from '../support/tcp-server.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
 const BY = { user: 'ada', host: 'runner-7', pid: 7, version: '1.2.3' };
@@ -242,4 +246,19 @@ test('In CI, a branch that does not exist is refused with `state init`, and a ne
   const ran = await run(['provision', path, '--state', state], { env: ci });
   expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .* guards this run alone: [^!]*$/) });
   expect(await run(['provision', path, '--state', state], { env: ci })).toMatchObject({ code: 0, stderr: '' });
+});
+
+test.each([
+  ['a database', (port: number) => `postgres://ops@127.0.0.1:${port}/ops`],
+  ['a git server', (port: number) => `git+http://127.0.0.1:${port}/ops.git#state`],
+])('Ctrl-C ends the reading of a state at %s that does not answer, at once', async (_, addressOf) => {
+  const server = createServer();
+  const { port } = await listen(server);
+  const signals = manualSignals();
+  // The time in which records may still be written never ends.
+  const sleep = (ms: number, signal?: AbortSignal) => systemClock.sleep(ms >= 5_000 ? 2 ** 31 - 1 : ms, signal);
+  const ran = run(['state', 'show', '--state', addressOf(port)], { signals, clock: { ...systemClock, sleep } });
+  await once(server, 'connection');
+  signals.ctrlC();
+  expect(await ran).toMatchObject({ code: 130, stdout: '' });
 });

@@ -1,11 +1,8 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { holdRequests } from '../support/fake-service.ts';
 import { start, until } from '../support/program.ts';
-import { errorIn, tempDirectory } from '../support/run.ts';
+import { errorIn } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
-import { listen } from '../support/tcp-server.ts';
 
 const many = (count: number): string =>
   write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));
@@ -48,20 +45,4 @@ test('Ctrl-C ends the wait for a retry', async () => {
   const ran = await child;
   expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
   expect(errorIn(ran.stderr).type).toBe('interrupted');
-});
-
-test.each([
-  ['a database', (port: number) => `postgres://ops@127.0.0.1:${port}/ops`],
-  ['a git server', (port: number) => `git+http://127.0.0.1:${port}/ops.git#state`],
-])('Ctrl-C ends the reading of a state at %s that does not answer, at once', async (_, addressOf) => {
-  const server = createServer();
-  const { port } = await listen(server);
-  const child = start(['state', 'show', '-o', 'json', '--state', addressOf(port)], { env: { HOME: tempDirectory() } });
-  await once(server, 'connection');
-  const began = performance.now();
-  child.kill('SIGINT');
-  const ran = await child;
-  expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
-  // The time in which records may still be written.
-  expect(performance.now() - began).toBeLessThan(4_000);
 });
