@@ -52,6 +52,9 @@ type Wanted = WantedJob & Subject;
 
 type Decided = (readonly [Wanted, Decision])[];
 
+/** `watched`: read anew, after as long as a service may take to list a job. */
+type Reading = 'recent' | 'anew' | 'watched';
+
 /** Returns whether jobs have an agent and a name of those of a file. */
 export function namedIn(jobs: readonly WantedJob[]): NonNullable<RunOptions['isNamed']> {
   const byAgent = groupBy(jobs, ({ job }) => comparableAgent(job.agent_id));
@@ -75,15 +78,17 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
   async judge(wanted: readonly Wanted[], standings: JobStandings, read: () => Promise<JobStandings>) {
     const byLog = this.decideAll(wanted, standings, undefined);
     const undecided = byLog.filter(([, { kind }]) => kind === 'list').map(([each]) => each);
-    const judgeByList = (some: readonly Wanted[], isWatched: boolean) =>
-      this.judgeByList(some, standings, read, isWatched);
-    const byList = undecided.length > 0 ? await judgeByList(undecided, false) : [];
+    const judgeByList = (reading: Reading) => this.judgeByList(undecided, standings, read, reading);
+    const byList = undecided.length > 0 ? await judgeByList('recent') : [];
     let decided = [...byLog.filter(([, { kind }]) => kind !== 'list'), ...byList];
-    if (decided.every(([, { kind }]) => kind === 'unlisted')) {
+    const isUnlisted = () => decided.every(([, { kind }]) => kind === 'unlisted');
+    // A list that was read before another run created the job does not have it.
+    if (isUnlisted()) decided = await judgeByList('anew');
+    if (isUnlisted()) {
       // A service may take a while to list a new job.
       this.deps.onWait(LEASE_MS);
       await this.deps.clock.sleep(LEASE_MS, this.deps.signal);
-      decided = await judgeByList(undecided, true);
+      decided = await judgeByList('watched');
     }
     if (!this.options.dryRun) await this.adopt(decided);
     return this.toVerdict(decided);
@@ -125,10 +130,10 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     wanted: readonly Wanted[],
     standings: JobStandings,
     read: () => Promise<JobStandings>,
-    isWatched: boolean,
+    reading: Reading,
   ): Promise<Decided> {
     const { lists, onUnavailable } = this.deps;
-    const list = await (isWatched ? lists.anew() : lists.recent()).catch((error: unknown) => {
+    const list = await (reading === 'recent' ? lists.recent() : lists.anew()).catch((error: unknown) => {
       if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
       return error;
     });
@@ -144,7 +149,7 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     }
     // A listed job may have been created since the log was read. Its reservation was in the log before.
     const current = wanted.some(({ job }) => isListed(list, job)) ? await read() : standings;
-    return this.decideAll(wanted, current, list, isWatched);
+    return this.decideAll(wanted, current, list, reading === 'watched');
   }
 
   private async adopt(decided: Decided): Promise<void> {

@@ -161,6 +161,24 @@ it('--ensure waits for a job that is being created, however old its reservation 
   expect(gateway.posts()).toHaveLength(1);
 });
 
+it('--ensure finds at once a job that another run created after the list was read', async () => {
+  const { cron, gateway, run } = await startCronBehindGateway();
+  const listed = createGate();
+  gateway.onList(async (_, response) => {
+    await listed.pass();
+    sendJson(response, []);
+  });
+  const clock = fastClock();
+  const second = run(cron.create('daily', '--ensure'), { clock });
+  await listed.arrived();
+  gateway.onList();
+  const first = await run(cron.create('daily'));
+  listed.open();
+  expect((await second).json()).toMatchObject({ status: 'exists', cron_job_id: first.json<JobAnswer>().cron_job_id });
+  expect(clock.slept).toEqual([]);
+  expect(gateway.posts()).toHaveLength(1);
+});
+
 it('Ctrl-C before the POST reserves nothing', async () => {
   const { cron, gateway, path, run } = await startCronBehindGateway();
   const signals = manualSignals();
