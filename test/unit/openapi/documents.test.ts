@@ -177,26 +177,11 @@ describe('What a document leaves open names what is there, and the command', () 
     expect(questions).toEqual(['messages.history.session_id', 'messages.history.after_message_id'].map(set));
   });
 
-  test('for the fields of a request.', async () => {
-    const body = object('agent_id', 'heading', 'body', { schedule: {} });
-    const { questions } = await read({ [JOBS]: { post: write(body, object('id')) } });
-    expect(questions[0]).toMatch(/cron_jobs\.create\.name '<one of: body:heading, body:body>'$/);
-  });
-
   test('for the fields of a response.', async () => {
     const rows = list(object('nickname', 'about'));
     const { questions } = await read({ [SPACES]: { get: operation(rows) } });
     expect(questions).toEqual([expect.stringMatching(/nickname.*about.*partnerctl contract set space\.id /)]);
   });
-});
-
-const job = (schedule: Data, more: Data = {}) => ({
-  [JOBS]: { post: write({ ...object('agent_id', 'name', 'instructions', { schedule }), ...more }, object('id')) },
-});
-
-test('What a document leaves open says nothing about its parts, even within an object without further properties.', async () => {
-  for (const schedule of [{ type: 'object' }, { anyOf: [{ type: 'object' }, { type: 'null' }] }])
-    expect(await read(job(schedule, { additionalProperties: false }))).toEqual({ changes: {}, questions: [] });
 });
 
 test('The file of a form is its only binary field, or its only field, whatever its name is.', async () => {
