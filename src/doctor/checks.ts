@@ -1,4 +1,3 @@
-import { describeFix } from '../contract/unknown-shape.ts';
 import {
   isBalanceTooLow,
   isUnexpectedShape,
@@ -7,9 +6,8 @@ import {
   RunFailure,
   ShapeError,
 } from '../errors.ts';
-import { shellQuote } from '../platform/text.ts';
 import type { Facts } from './gather.ts';
-import { describeUnproved, joinNames, type Probe } from './read-service.ts';
+import { describeUnproved, joinNames, type ListRead } from './read-service.ts';
 
 interface Finding {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
@@ -23,10 +21,14 @@ export interface Check extends Finding {
   readonly name: string;
 }
 
-type Answered = Probe & { readonly status: number };
-
-/** In milliseconds. A larger skew breaks token expiry, webhook signatures, and Retry-After dates. */
-const MAX_SKEW_MS = 60_000;
+/** What the service answered to the reading of its lists. */
+interface Answered {
+  readonly lists: readonly ListRead[];
+  /** Of the first list. */
+  readonly error: PartnerctlError | undefined;
+  readonly errors: readonly PartnerctlError[];
+  readonly hasResponded: boolean;
+}
 
 /** An earlier check failed, or no response shows it. */
 const SKIPPED: Finding = { status: 'skipped', message: 'not checked', hint: null };
@@ -43,10 +45,8 @@ function failed(error: PartnerctlError, hint = error.info.hint): Finding {
   return { status: 'failed', message: error.message, hint: hint ?? null, failure: error };
 }
 
-function checkProfiles({ profiles, profilesPath, isExposed }: Facts): Finding {
+function checkProfiles({ profiles, profilesPath }: Facts): Finding {
   if (profiles.error) return failed(profiles.error);
-  const hint = `Run: chmod -R go= ${shellQuote(profilesPath)}`;
-  if (isExposed) return warning(`Other users can read the tokens in ${profilesPath}.`, hint);
   const names = profiles.value;
   return ok(names.length === 0 ? `none in ${profilesPath}` : `${names.join(', ')} (${profilesPath})`);
 }
@@ -75,62 +75,49 @@ function checkState({ state, isCi, profiles, settings }: Facts): Finding {
   return warning(`${message}. In CI, it guards this run alone.`, hint);
 }
 
-function checkConnection({ settings, proxy, probe }: Facts): Finding {
+function checkConnection({ settings, proxy }: Facts, { error, hasResponded }: Answered): Finding {
   if (proxy?.error) return failed(proxy.error);
-  if (settings.value === undefined || probe === undefined) return SKIPPED;
-  if (probe.status === undefined && probe.error) return failed(probe.error);
+  if (error && !hasResponded) return failed(error);
+  if (settings.value === undefined || !hasResponded) return SKIPPED;
   const through = proxy?.value ? `, through ${new URL(proxy.value.url).host} (${proxy.value.from})` : '';
-  const { host } = new URL(settings.value.baseUrl.value);
-  return ok(`${host} responded in ${Math.round(probe.ms)} ms${through}`);
+  return ok(`${new URL(settings.value.baseUrl.value).host} responded${through}`);
 }
 
 function isMissing(error: PartnerctlError | undefined): boolean {
   return error?.info.status === 404 || error?.info.status === 405;
 }
 
-/** Checks that the base URL leads to this API. The token, its scopes, and the balance have their own checks. */
-function checkService({ status, error, lists }: Answered, { settings }: Facts): Finding {
+/** Checks that the base URL leads to this API. The token, its scopes, the balance, and the contract have their own checks. */
+function checkService({ settings }: Facts, { error, errors }: Answered): Finding {
   const elsewhere = `Something else responds there. Correct the URL in ${settings.value?.baseUrl.from}.`;
   if (error instanceof NotJsonError) return failed(error, elsewhere);
-  if (error === undefined || error instanceof ShapeError || [401, 402, 403].includes(status)) {
-    const isExplained = (each: PartnerctlError) =>
-      isUnexpectedShape(each) || isMissing(each) || [402, 403].includes(each.info.status ?? 0);
-    const later = lists.find((list) => list.error !== undefined && !isExplained(list.error))?.error;
-    return later ? failed(later) : ok(`responds with ${status}`);
-  }
-  if (status === 429) return warning(error.message, error.info.hint);
-  const isElsewhere = isMissing(error) || (status >= 300 && status < 400);
-  return failed(error, isElsewhere ? `${elsewhere} ${error.info.hint ?? ''}`.trim() : undefined);
+  const { status = 200, hint = '' } = error?.info ?? {};
+  if (error && status === 429) return warning(error.message, hint);
+  if (error && (isMissing(error) || (status >= 300 && status < 400)))
+    return failed(error, `${elsewhere} ${hint}`.trim());
+  const isExplained = (each: PartnerctlError) =>
+    isUnexpectedShape(each) || isMissing(each) || [401, 402, 403].includes(each.info.status ?? 0);
+  const other = errors.find((each) => !isExplained(each));
+  return other ? failed(other) : ok('responds with JSON');
 }
 
-function checkClock({ headers: { date = '', age }, at, ms }: Answered): Finding {
-  const skew = at - Date.parse(date);
-  // A cache sends an old date.
-  if (Number.isNaN(skew) || age !== undefined) return SKIPPED;
-  if (Math.abs(skew) - ms <= MAX_SKEW_MS) return ok(`within ${MAX_SKEW_MS / 1000} s of the service`);
-  const seconds = Math.round(Math.abs(skew) / 1000);
-  const message = `This machine's clock is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} the service's.`;
-  const hint = `Turn on time synchronization, or set this machine's clock to ${new Date(date).toISOString()}.`;
-  return warning(message, hint);
+function isForbidden({ lists }: Answered): boolean {
+  return lists.every(({ error }) => error?.info.status === 403);
 }
 
-function isForbidden({ status, lists }: Answered): boolean {
-  return status === 403 && lists.every(({ error }) => error?.info.status === 403);
-}
-
-function checkToken(probe: Answered, { settings }: Facts): Finding {
-  const { error, status } = probe;
-  if (error && (status === 401 || isForbidden(probe))) return failed(error);
-  const isAccepted = error === undefined || isUnexpectedShape(error) || status === 403;
+function checkToken({ settings }: Facts, answered: Answered): Finding {
+  const { error } = answered;
+  if (error && (error.info.status === 401 || isForbidden(answered))) return failed(error);
+  const isAccepted = error === undefined || isUnexpectedShape(error) || error.info.status === 403;
   return isAccepted ? ok(`accepted, from ${settings.value?.token?.from}`) : SKIPPED;
 }
 
 /** Checks the scopes for reads. A missing one may be one that this token is not meant to have. */
-function checkScopes(probe: Answered, { settings }: Facts): Finding {
-  const { lists } = probe;
+function checkScopes({ settings }: Facts, answered: Answered): Finding {
+  const { lists } = answered;
   const read = lists.filter(({ error }) => error === undefined || isUnexpectedShape(error));
   const missing = lists.filter(({ error }) => error?.info.status === 403);
-  if (isForbidden(probe) || read.length + missing.length === 0) return SKIPPED;
+  if (isForbidden(answered) || read.length + missing.length === 0) return SKIPPED;
   if (missing.length === 0) return ok(`may read ${joinNames(read)}`);
   const names = missing.map(({ operation }) => operation.scope).join(', ');
   const use = settings.value?.token?.replaceHint ?? '';
@@ -139,24 +126,19 @@ function checkScopes(probe: Answered, { settings }: Facts): Finding {
 }
 
 /** Fails if a call was refused for the balance (402): no call shows the balance itself. */
-function checkBalance({ error, lists }: Answered): Finding {
-  const tooLow = [error, ...lists.map((list) => list.error)].find(isBalanceTooLow);
+function checkBalance(_: Facts, { error, errors }: Answered): Finding {
+  const tooLow = errors.find(isBalanceTooLow);
   if (tooLow) return failed(tooLow);
   return error === undefined ? ok('at least 1 USD') : SKIPPED;
 }
 
-function checkContract({ error: firstError, lists, session }: Answered): Finding {
-  const contradiction = [firstError, ...lists.map(({ error }) => error)].find(isUnexpectedShape);
+function checkContract(_: Facts, { lists, errors }: Answered): Finding {
+  const contradiction = errors.find(isUnexpectedShape);
   if (contradiction) return failed(contradiction);
   const missing = lists.find(({ error }) => isMissing(error));
   if (missing?.error) {
     const { message, info } = missing.error;
     return warning(`${missing.operation.what} cannot be read: ${message}`, info.hint);
-  }
-  if (session === 'ignored') {
-    const message =
-      'The history of a session that does not exist has messages: the service ignores which session is requested.';
-    return warning(message, describeFix({ leaf: 'messages.history.session_id', value: 'query:<name>' }));
   }
   const unproved = lists.filter(({ isWhole }) => isWhole === false);
   if (unproved.length > 0) {
@@ -166,18 +148,30 @@ function checkContract({ error: firstError, lists, session }: Answered): Finding
   return lists.some(({ error }) => error === undefined) ? ok('no response contradicts it') : SKIPPED;
 }
 
+function toAnswered(lists: readonly ListRead[]): Answered {
+  const [first] = lists;
+  const error = first?.error;
+  const hasResponded = error === undefined || error.info.status !== undefined || error instanceof ShapeError;
+  return {
+    lists,
+    error,
+    errors: lists.flatMap((list) => list.error ?? []),
+    hasResponded: first !== undefined && hasResponded,
+  };
+}
+
 /** Checks everything, in the order to show. */
 export function checkAll(facts: Facts): readonly Check[] {
-  const { version, nodeVersion, probe, tokenError } = facts;
-  const check = (ofAnswer: (answered: Answered, facts: Facts) => Finding): Finding =>
-    probe?.status === undefined ? SKIPPED : ofAnswer({ ...probe, status: probe.status }, facts);
+  const { version, nodeVersion, tokenError, lists = [] } = facts;
+  const answered = toAnswered(lists);
+  const check = (find: (facts: Facts, answered: Answered) => Finding): Finding =>
+    answered.hasResponded ? find(facts, answered) : SKIPPED;
   const findings = {
     program: ok(`partnerctl ${version}, Node.js ${nodeVersion}`),
     profiles: checkProfiles(facts),
     settings: checkSettings(facts),
-    connection: checkConnection(facts),
+    connection: checkConnection(facts, answered),
     service: check(checkService),
-    clock: check(checkClock),
     token: tokenError ? failed(tokenError) : check(checkToken),
     scopes: check(checkScopes),
     balance: check(checkBalance),
