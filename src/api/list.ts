@@ -135,7 +135,12 @@ export function toListFailure(error: unknown, name: string, wasRead: boolean): u
   const reason = fromGateway ? 'a gateway responded in place of the service' : 'it was read before';
   return new ServiceError(`Cannot read ${name} (${status}), but ${reason}.`, {
     ...error.info,
-    hint: 'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.',
+    hint: [
+      'Run the command again later. If it fails again, check the gateway in front of the service.',
+      error.info.hint,
+    ]
+      .filter(Boolean)
+      .join('\n'),
     cause: error,
   });
 }

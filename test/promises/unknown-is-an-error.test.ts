@@ -177,21 +177,6 @@ test('A history that takes its parameters under other names is read after the im
   expect(ran.stdout).toContain('secret of Anna 1');
 });
 
-test('A history that takes no GET is read with POST after the command', async () => {
-  const service = await startFakeService((request, response) =>
-    request.body.includes('"session_id":"anna"')
-      ? sendJson(response, [message(1)])
-      : sendJson(response, { detail: 'GET is not allowed.' }, 405),
-  );
-  const inBody = ['source_id', 'session_id', 'after_message_id'].map((name) => `messages.history.${name} body:${name}`);
-  const ran = await settle(service, TAIL, {
-    names: ['GET is not allowed.'],
-    command: `partnerctl contract set messages.history 'POST /integrations/api-chat/history/' ${inBody.join(' ')}`,
-    code: 1,
-  });
-  expect(ran.stdout).toContain('secret of Anna');
-});
-
 test('A path whose slash the service redirects away is not followed, and found without it after the command', async () => {
   const jobs = '/automation/partner-cron-jobs';
   const service = await startFakeService({
@@ -223,21 +208,6 @@ test.each([
   });
   expect(ran.stdout).toBe('Acme\t\ts1\t\t\n');
   expect(service.requests).toHaveLength(2);
-});
-
-test('A field that a service calls otherwise is named by the error, and the job is created after the command', async () => {
-  const missing = { detail: [{ loc: ['body', 'agentId'], msg: 'Field required' }] };
-  const service = await startFakeService({
-    'GET *': json([]),
-    'POST *': ({ body }, response) =>
-      body.includes('"agentId"') ? sendJson(response, { id: 'c1' }, 201) : sendJson(response, missing, 422),
-  });
-  const ran = await settle(service, JOB, {
-    names: ['body.agentId: Field required'],
-    command: 'partnerctl contract set cron_jobs.create.agent_id body:agentId',
-    code: 1,
-  });
-  expect(ran.stdout).toContain('c1');
 });
 
 test('A source whose id is under another name is refused by that name', async () => {
