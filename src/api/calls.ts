@@ -54,13 +54,8 @@ interface NewSpace {
 }
 
 /** Creates or reuses a space and installs agents in it (spec §4.1). A `once` call. */
-export async function provisionSpace(
-  http: Http,
-  { space, ...others }: NewSpace,
-  limits: OnceLimits,
-): Promise<ProvisionResponse> {
-  const values = { ...others, ...space };
-  const response = await http.call(OPERATIONS.provisionSpace, { ...limits, values });
+export async function provisionSpace(http: Http, space: NewSpace, limits: OnceLimits): Promise<ProvisionResponse> {
+  const response = await http.call(OPERATIONS.provisionSpace, { ...limits, json: space });
   return readCreated(response, readProvisionResponse);
 }
 
@@ -74,12 +69,11 @@ export interface ChatSourceFields {
 /** Creates the agent's API chat source, or returns the existing one (spec §4.2). */
 export async function setUpChatSource(
   http: Http,
-  spaceId: string,
-  agentId: string,
+  space_id: string,
+  agent_id: string,
   fields: ChatSourceFields,
 ): Promise<ChatSource> {
-  const values = { space_id: spaceId, agent_id: agentId, ...fields };
-  const response = await http.call(OPERATIONS.createChatSource, { values });
+  const response = await http.call(OPERATIONS.createChatSource, { values: { space_id, agent_id }, json: fields });
   return readCreated(response, readChatSource);
 }
 
@@ -94,8 +88,7 @@ export interface NewMessage {
 
 /** Registers a message; the reply appears later in the history (spec §4.3). @throws ShapeError without a message_id */
 export async function postMessage(http: Http, message: NewMessage): Promise<Acknowledgement> {
-  const values = { ...message, response_mode: 'accepted' };
-  const response = await http.call(OPERATIONS.registerMessage, { values });
+  const response = await http.call(OPERATIONS.registerMessage, { json: { ...message, response_mode: 'accepted' } });
   return readCreated(response, readAcknowledgement);
 }
 
@@ -118,8 +111,9 @@ export interface NewJob {
 
 /** Creates a scheduled job and returns its id. A `once` call: each request creates another job (spec §4.5). */
 export async function createJob(http: Http, { schedule, ...job }: NewJob, limits: OnceLimits): Promise<string> {
-  const values = { ...job, ...schedule, type: 'cron' };
-  const response = await http.call(OPERATIONS.createCronJob, { ...limits, values });
+  const { timezone, ...data } = schedule;
+  const json = { ...job, schedule: { type: 'cron', data, timezone } };
+  const response = await http.call(OPERATIONS.createCronJob, { ...limits, json });
   return response.read(OPERATIONS.createCronJob.read);
 }
 
