@@ -33,7 +33,7 @@ export async function readImport(context: DocumentContext & ContractContext, sou
     const why = errorMessage(error);
     throw new InputError(`The document cannot be used: ${from}`, { why, hint: 'Nothing was changed.' });
   });
-  const { proposals, questions, warnings } = proposeFromOpenApi(document, key.baseUrl);
+  const { proposals, questions } = proposeFromOpenApi(document, key.baseUrl);
   if (proposals.length === 0) {
     throw new InputError(`The document has no operation of the API: ${from}`, {
       hint: `Nothing was changed. Give the OpenAPI document of ${key.baseUrl}.`,
@@ -45,7 +45,6 @@ export async function readImport(context: DocumentContext & ContractContext, sou
     document: { from },
     changes: compare(new Contract({ imported: before.imported }), new Contract({ imported }), proposals),
     questions,
-    warnings,
     write: () => writeImported(context.config.directory, key, imported),
   };
 }

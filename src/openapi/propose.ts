@@ -8,7 +8,7 @@ import { UnknownShape } from '../contract/unknown-shape.ts';
 import { shellQuote } from '../platform/text.ts';
 import { type Endpoint, findEndpoint, operationsIn } from './endpoints.ts';
 import { exampleOf } from './example.ts';
-import { filterOf, matchNextPage, matchPageSize } from './paging.ts';
+import { matchNextPage, matchPageSize } from './paging.ts';
 import { matchParameters } from './parameters.ts';
 import { listOf } from './schema.ts';
 
@@ -38,14 +38,11 @@ function attempt<Result>(read: () => Result): Result | UnknownShape {
 class Proposer {
   readonly proposals = new Map<LeafName, Proposal>();
   readonly questions: string[] = [];
-  readonly warnings: string[] = [];
 
   addEndpoint(operation: Operation, endpoint: Endpoint): void {
     const { leaf } = operation;
     const name = `${endpoint.method} ${endpoint.path}`;
-    const filter = leaf === 'cron_jobs.list' ? filterOf(endpoint.query)?.name : undefined;
-    if (filter === undefined) this.propose(leaf, name, name);
-    else this.turnOff(leaf, name, filter);
+    this.propose(leaf, name, name);
     for (const { leaf: parameter, value } of matchParameters(endpoint)) {
       if (typeof value === 'string') this.propose(parameter, value, `${name}, request`);
       else {
@@ -64,14 +61,6 @@ class Proposer {
   ask(why: string, leaf: LeafName, choices: readonly string[], otherwise: string): void {
     const value = choices.length === 0 ? otherwise : `<one of: ${choices.slice(0, MAX_CHOICES).join(', ')}>`;
     this.questions.push(`${why}; run: partnerctl contract set ${leaf} ${shellQuote(value)}`);
-  }
-
-  /** A list of the jobs of something is not that of all: only the state can tell whether one exists. */
-  private turnOff(leaf: LeafName, name: string, filter: string): void {
-    this.propose(leaf, 'none', `${name} requires query:${filter}`);
-    this.warnings.push(
-      `${name} requires query:${filter}, and so does not list all jobs: ${leaf} becomes none, and only the state guards against a second job. If it lists all jobs with a value of ${filter}, run: partnerctl contract set ${leaf} ${shellQuote(`${name}?${filter}=<value>`)}`,
-    );
   }
 
   private propose(leaf: LeafName, value: string, evidence: string): void {
@@ -133,10 +122,10 @@ class Proposer {
   }
 }
 
-/** Returns a value per leaf, what the document leaves open, and what it turns off: the version at `baseUrl`. */
+/** Returns a value per leaf, and what the document leaves open: the version at `baseUrl`. */
 export function proposeFromOpenApi(document: JsonObject, baseUrl: string) {
   const proposer = new Proposer();
-  const { proposals, questions, warnings } = proposer;
+  const { proposals, questions } = proposer;
   const free = new Set(operationsIn(document).map(({ method, path }) => `${method} ${path}`));
   const operations: readonly Operation[] = Object.values(OPERATIONS);
   const missing = operations.filter((operation) => {
@@ -153,5 +142,5 @@ export function proposeFromOpenApi(document: JsonObject, baseUrl: string) {
     const names = missing.map(({ leaf }) => leaf).join(', ');
     proposer.ask(`the document does not describe ${names}`, first.leaf, [...free], '<METHOD> <path>');
   }
-  return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions, warnings };
+  return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions };
 }

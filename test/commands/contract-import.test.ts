@@ -107,17 +107,6 @@ describe('contract import', () => {
     ]);
   });
 
-  test('warns if it turns the list of jobs off, which guards against a second job, even with --quiet.', async () => {
-    const { importText, value } = home();
-    const jobs = list(object('id', 'agent_id', 'name'));
-    const parameters = [{ name: 'agent_id', in: 'query', required: true, schema: text }];
-    const paths = { '/automation/partner-cron-jobs/': { get: operation(jobs, { parameters }) } };
-    const ran = await importText(openApi(paths, {}, { openapi: '3.2.0' }), '--yes', '--quiet');
-    expect(ran.code).toBe(0);
-    expect(ran.stderr).toMatch(/^warning: .*requires query:agent_id.*cron_jobs\.list becomes none/);
-    expect(await value('cron_jobs.list')).toBe('none (imported)');
-  });
-
   test('finds the document from the address of the service.', async () => {
     const service = await startFakeService(({ path }, response) => {
       if (path === '/v1/openapi.yaml') return response.end(stringify(spacesDocument()));

@@ -31,13 +31,12 @@ export const importDocument = () =>
     .action(
       run(async (context, typed, { yes = false }) => {
         const { readImport } = await import('../../openapi/import.ts');
-        const { document, changes, questions, warnings, write } = await readImport(context, typed);
+        const { document, changes, questions, write } = await readImport(context, typed);
         if (yes) await write();
-        for (const warning of warnings) await context.warn(warning);
         for (const question of questions) await context.notice(`open: ${question}`);
         await context.notice(describeOutcome(changes.length, yes));
         return listResult(changes, COLUMNS, {
-          document: () => ({ document, written: yes, changes, questions, warnings }),
+          document: () => ({ document, written: yes, changes, questions }),
         });
       }),
     );

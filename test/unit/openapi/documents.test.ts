@@ -21,15 +21,14 @@ const JOBS = '/automation/partner-cron-jobs/';
 
 const BASE_URL = 'https://api.example.com/v1';
 
-/** The leaves that a document changes, and what it leaves open and warns of. */
+/** The leaves that a document changes, and what it leaves open. */
 async function read(paths: Data, schemas: Data = {}, more: Data = {}) {
   const document = await openDocument(JSON.stringify(openApi(paths, schemas, more)));
-  const { proposals, questions, warnings } = proposeFromOpenApi(document, BASE_URL);
+  const { proposals, questions } = proposeFromOpenApi(document, BASE_URL);
   const changed = proposals.filter(({ leaf, value }) => value !== DEFAULTS[leaf]);
   return {
     changes: Object.fromEntries(changed.map(({ leaf, value }) => [leaf, value])),
     questions: questions.filter((each) => !each.startsWith('the document does not describe')),
-    ...(warnings.length > 0 && { warnings }),
   };
 }
 
@@ -126,29 +125,12 @@ test('A response that has a place for an error, a result, or a status is no erro
   }
 });
 
-describe('A required query parameter of a list', () => {
-  const required = (...parameters: Data[]) => parameters.map((each) => ({ ...each, required: true }));
-  const read1 = (...names: Data[]) => {
-    const get = operation(list(object('id', 'agent_id', 'name')), { parameters: required(...query(...names)) });
-    return read({ [JOBS]: { get } });
-  };
-
-  test.each<readonly [string, Data]>([
-    ['pages, as @nestjs/swagger documents them', { page: { type: 'number' } }],
-    ['pages by another number', { seite: { type: 'integer', default: 1 } }],
-    ['the size of a page', { limit: { type: 'number' } }],
-    ['what has a default', { archived: { type: 'boolean', default: false } }],
-  ])('is no filter if it is for %s.', async (_, parameter) => {
-    const { changes, questions, warnings } = await read1(parameter);
-    expect({ list: changes['cron_jobs.list'], questions, warnings }).toEqual({ questions: [] });
-  });
-
-  test('turns the list of jobs off if it is a filter, with a warning.', async () => {
-    const { changes, warnings } = await read1({ agent: text }, { page: { type: 'integer', default: 1 } });
-    expect(changes['cron_jobs.list']).toBe('none');
-    expect(warnings).toEqual([
-      expect.stringMatching(/requires query:agent.* only the state .*partnerctl contract set cron_jobs\.list 'GET /),
-    ]);
+test('A required parameter of a list turns it off for nobody.', async () => {
+  const parameters = query({ page: { type: 'number' } }).map((each) => ({ ...each, required: true }));
+  const get = operation(list(object('id', 'agent_id', 'name')), { parameters });
+  expect(await read({ [JOBS]: { get } })).toEqual({
+    changes: { 'cron_jobs.list.items': '$', 'cron_jobs.list.next': 'page:page' },
+    questions: [],
   });
 });
 

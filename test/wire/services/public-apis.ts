@@ -231,7 +231,10 @@ const BACK_OFFICES: readonly Service[] = [
     noJobList: 400,
     list: ({ key, items }) => ({ [key]: items }),
     impossible: { 'cron list': 'There is no list of all jobs.' },
-    untold: { fact: 'whether to provision a space that may exist unseen', operations: ['provision'] },
+    untold: {
+      fact: 'whether to provision a space, or create a job, that may exist unseen',
+      operations: ['provision', 'cron create'],
+    },
   },
   {
     // The total counts what other customers have, too.
