@@ -51,14 +51,15 @@ function findingsOf(list: ListRead, contract: Contract): readonly Finding[] {
   return [
     [leaf, 'confirmed', read],
     [`${leaf}.next`, ...endOf(list, read)],
-    ...fieldsOfResource(resource).flatMap((field): readonly Finding[] => {
-      const isSent = (item: typeof first) =>
-        new Fields(item, resource, contract).all(field).some(({ value }) => value !== null);
-      const count = items.filter(isSent).length;
-      if (count > 0) return [[field, 'confirmed', `in ${count} of ${items.length}`]];
-      if (!ESSENTIAL.has(field) && !contract.isChosen(field)) return [];
-      return [[field, 'contradicted', `in none of ${items.length}; the first is ${describeFields(first)}`]];
-    }),
+    ...fieldsOfResource(resource)
+      .filter((field) => ESSENTIAL.has(field) || contract.isChosen(field))
+      .map((field): Finding => {
+        const isSent = (item: typeof first) =>
+          new Fields(item, resource, contract).all(field).some(({ value }) => value !== null);
+        const count = items.filter(isSent).length;
+        if (count > 0) return [field, 'confirmed', `in ${count} of ${items.length}`];
+        return [field, 'contradicted', `in none of ${items.length}; the first is ${describeFields(first)}`];
+      }),
   ];
 }
 

@@ -1,11 +1,4 @@
-import {
-  isBalanceTooLow,
-  isUnexpectedShape,
-  NotJsonError,
-  type PartnerctlError,
-  RunFailure,
-  ShapeError,
-} from '../errors.ts';
+import { isUnexpectedShape, NotJsonError, type PartnerctlError, RunFailure } from '../errors.ts';
 import type { Facts } from './gather.ts';
 import { describeUnproved, joinNames, type ListRead } from './read-service.ts';
 
@@ -19,15 +12,6 @@ interface Finding {
 
 export interface Check extends Finding {
   readonly name: string;
-}
-
-/** What the service answered to the reading of its lists. */
-interface Answered {
-  readonly lists: readonly ListRead[];
-  /** Of the first list. */
-  readonly error: PartnerctlError | undefined;
-  readonly errors: readonly PartnerctlError[];
-  readonly hasResponded: boolean;
 }
 
 /** An earlier check failed, or no response shows it. */
@@ -75,107 +59,72 @@ function checkState({ state, isCi, profiles, settings }: Facts): Finding {
   return warning(`${message}. In CI, it guards this run alone.`, hint);
 }
 
-function checkConnection({ settings, proxy }: Facts, { error, hasResponded }: Answered): Finding {
-  if (proxy?.error) return failed(proxy.error);
-  if (error && !hasResponded) return failed(error);
-  if (settings.value === undefined || !hasResponded) return SKIPPED;
-  const through = proxy?.value ? `, through ${new URL(proxy.value.url).host} (${proxy.value.from})` : '';
-  return ok(`${new URL(settings.value.baseUrl.value).host} responded${through}`);
+/** Whether a list is missing, or not where the contract has it. */
+function isMissing(error: PartnerctlError): boolean {
+  return error.info.status === 404 || error.info.status === 405;
 }
 
-function isMissing(error: PartnerctlError | undefined): boolean {
-  return error?.info.status === 404 || error?.info.status === 405;
+/** Whether an error is about one list: the checks of the scopes and of the contract tell it. */
+function isOfOneList(error: PartnerctlError): boolean {
+  return isUnexpectedShape(error) || isMissing(error) || error.info.status === 403;
 }
 
-/** Checks that the base URL leads to this API. The token, its scopes, the balance, and the contract have their own checks. */
-function checkService({ settings }: Facts, { error, errors }: Answered): Finding {
-  const elsewhere = `Something else responds there. Correct the URL in ${settings.value?.baseUrl.from}.`;
-  if (error instanceof NotJsonError) return failed(error, elsewhere);
+/** Checks the connection, that the base URL leads to this API, the token, and the balance: what every command needs. */
+function checkService({ settings, proxy, tokenError, lists = [] }: Facts): Finding {
+  const broken = proxy?.error ?? tokenError;
+  if (broken) return failed(broken);
+  const [first] = lists;
+  if (settings.value === undefined || first === undefined) return SKIPPED;
+  const { baseUrl, token } = settings.value;
+  const { error } = first;
   const { status = 200, hint = '' } = error?.info ?? {};
   if (error && status === 429) return warning(error.message, hint);
-  if (error && (isMissing(error) || (status >= 300 && status < 400)))
-    return failed(error, `${elsewhere} ${hint}`.trim());
-  const isExplained = (each: PartnerctlError) =>
-    isUnexpectedShape(each) || isMissing(each) || [401, 402, 403].includes(each.info.status ?? 0);
-  const other = errors.find((each) => !isExplained(each));
-  return other ? failed(other) : ok('responds with JSON');
-}
-
-function isForbidden({ lists }: Answered): boolean {
-  return lists.every(({ error }) => error?.info.status === 403);
-}
-
-function checkToken({ settings }: Facts, answered: Answered): Finding {
-  const { error } = answered;
-  if (error && (error.info.status === 401 || isForbidden(answered))) return failed(error);
-  const isAccepted = error === undefined || isUnexpectedShape(error) || error.info.status === 403;
-  return isAccepted ? ok(`accepted, from ${settings.value?.token?.from}`) : SKIPPED;
+  if (error && (error instanceof NotJsonError || isMissing(error) || (status >= 300 && status < 400)))
+    return failed(error, `Something else responds there. Correct the URL in ${baseUrl.from}. ${hint}`.trim());
+  const errors = lists.flatMap((list) => list.error ?? []);
+  const isForbidden = errors.length === lists.length && errors.every((each) => each.info.status === 403);
+  const failure = isForbidden ? error : errors.find((each) => !isOfOneList(each));
+  if (failure) return failed(failure);
+  const through = proxy?.value ? `, through ${new URL(proxy.value.url).host} (${proxy.value.from})` : '';
+  return ok(`${new URL(baseUrl.value).host} accepts the token from ${token?.from}${through}`);
 }
 
 /** Checks the scopes for reads. A missing one may be one that this token is not meant to have. */
-function checkScopes({ settings }: Facts, answered: Answered): Finding {
-  const { lists } = answered;
-  const read = lists.filter(({ error }) => error === undefined || isUnexpectedShape(error));
+function checkScopes(lists: readonly ListRead[], { settings }: Facts): Finding {
   const missing = lists.filter(({ error }) => error?.info.status === 403);
-  if (isForbidden(answered) || read.length + missing.length === 0) return SKIPPED;
-  if (missing.length === 0) return ok(`may read ${joinNames(read)}`);
+  if (missing.length === 0) return ok(`may read ${joinNames(lists)}`);
   const names = missing.map(({ operation }) => operation.scope).join(', ');
   const use = settings.value?.token?.replaceHint ?? '';
   const hint = `Create a token with these scopes where the organization administers its tokens. ${use}`;
   return warning(`The token has no scope to read ${joinNames(missing)}: ${names}.`, hint);
 }
 
-/** Fails if a call was refused for the balance (402): no call shows the balance itself. */
-function checkBalance(_: Facts, { error, errors }: Answered): Finding {
-  const tooLow = errors.find(isBalanceTooLow);
-  if (tooLow) return failed(tooLow);
-  return error === undefined ? ok('at least 1 USD') : SKIPPED;
-}
-
-function checkContract(_: Facts, { lists, errors }: Answered): Finding {
-  const contradiction = errors.find(isUnexpectedShape);
-  if (contradiction) return failed(contradiction);
-  const missing = lists.find(({ error }) => isMissing(error));
+function checkContract(lists: readonly ListRead[]): Finding {
+  const contradicted = lists.find(({ error }) => isUnexpectedShape(error));
+  if (contradicted?.error) return failed(contradicted.error);
+  const missing = lists.find(({ error }) => error && isMissing(error));
   if (missing?.error) {
     const { message, info } = missing.error;
     return warning(`${missing.operation.what} cannot be read: ${message}`, info.hint);
   }
   const unproved = lists.filter(({ isWhole }) => isWhole === false);
-  if (unproved.length > 0) {
-    const { message, hint } = describeUnproved(unproved);
-    return warning(message, hint);
-  }
-  return lists.some(({ error }) => error === undefined) ? ok('no response contradicts it') : SKIPPED;
-}
-
-function toAnswered(lists: readonly ListRead[]): Answered {
-  const [first] = lists;
-  const error = first?.error;
-  const hasResponded = error === undefined || error.info.status !== undefined || error instanceof ShapeError;
-  return {
-    lists,
-    error,
-    errors: lists.flatMap((list) => list.error ?? []),
-    hasResponded: first !== undefined && hasResponded,
-  };
+  if (unproved.length === 0) return ok('no response contradicts it');
+  const { message, hint } = describeUnproved(unproved);
+  return warning(message, hint);
 }
 
 /** Checks everything, in the order to show. */
 export function checkAll(facts: Facts): readonly Check[] {
-  const { version, nodeVersion, tokenError, lists = [] } = facts;
-  const answered = toAnswered(lists);
-  const check = (find: (facts: Facts, answered: Answered) => Finding): Finding =>
-    answered.hasResponded ? find(facts, answered) : SKIPPED;
+  const { version, nodeVersion, lists = [] } = facts;
+  const service = checkService(facts);
+  const ofLists = (check: typeof checkScopes): Finding => (service.status === 'ok' ? check(lists, facts) : SKIPPED);
   const findings = {
     program: ok(`partnerctl ${version}, Node.js ${nodeVersion}`),
     profiles: checkProfiles(facts),
     settings: checkSettings(facts),
-    connection: checkConnection(facts, answered),
-    service: check(checkService),
-    token: tokenError ? failed(tokenError) : check(checkToken),
-    scopes: check(checkScopes),
-    balance: check(checkBalance),
-    contract: check(checkContract),
+    service,
+    scopes: ofLists(checkScopes),
+    contract: ofLists(checkContract),
     state: checkState(facts),
   };
   return Object.entries(findings).map(([name, finding]) => ({ name, ...finding }));

@@ -1,6 +1,6 @@
 import { pathOfList, readList } from '../contract/body.ts';
 import { Contract } from '../contract/contract.ts';
-import { descend, isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
+import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { problemOf } from '../contract/leaf-values.ts';
 import { DEFAULTS, LEAF_NAMES, type LeafName, mayBeNone } from '../contract/leaves.ts';
 import { isListOperation, type ListOperation, OPERATIONS, type Operation } from '../contract/operations.ts';
@@ -10,7 +10,6 @@ import { type Endpoint, findEndpoint, operationsIn } from './endpoints.ts';
 import { exampleOf } from './example.ts';
 import { matchNextPage, matchPageSize } from './paging.ts';
 import { matchParameters } from './parameters.ts';
-import { listOf } from './schema.ts';
 
 /** A value for a leaf that a document states. */
 export interface Proposal {
@@ -76,23 +75,11 @@ class Proposer {
     const size = matchPageSize(endpoint.query);
     if (size !== undefined) this.propose(`${leaf}.size`, size, `${name}, query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const place = this.placeOf(body, operation);
-    if (place !== undefined) this.propose(`${leaf}.items`, place, `${name}, response`);
+    if (!(attempt(() => readList(body, operation)) instanceof UnknownShape))
+      this.propose(`${leaf}.items`, pathOfList(body, operation), `${name}, response`);
     const read = (page: unknown, contract: Contract) => readList(page, operation, contract.items(leaf));
     const [item] = this.readExample(body, `${name}, response`, operation, read) ?? [];
     if (item && !isEmptyObject(item)) this.readExample(item, `${name}, items`, operation, operation.read);
-  }
-
-  /** Returns where the list of a response is: of two lists, the one with items that can be read, and not messages about the call. */
-  private placeOf(body: unknown, operation: ListOperation): string | undefined {
-    const found = attempt(() => readList(body, operation));
-    if (!(found instanceof UnknownShape)) return pathOfList(body, operation);
-    const { value = '', other } = found.fix ?? {};
-    const [right, another] = (other === undefined ? [] : [value, other]).filter((path) => {
-      const [item] = listOf(descend(body, path));
-      return isJsonObject(item) && !(attempt(() => operation.read(item, this.contract())) instanceof UnknownShape);
-    });
-    return another === undefined ? right : undefined;
   }
 
   private contract(): Contract {

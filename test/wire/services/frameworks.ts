@@ -1,4 +1,4 @@
-import { numbers, objectIds, uuids } from '../facts.ts';
+import { numbers, uuids } from '../facts.ts';
 import { byOffset, byPage, byToken, type Service, UPLOADS_ACCEPTED } from '../service.ts';
 
 /* Web frameworks and the libraries that they are usually paged with, as they respond by default. */
@@ -148,17 +148,6 @@ const NODE: readonly Service[] = [
     error: ({ status, sentence }) => ({ statusCode: status, message: [sentence], error: 'Bad Request' }),
     isStrict: true,
     slash: 'either',
-  },
-  {
-    name: 'mongo-extended-json',
-    ids: objectIds,
-    idAs: ($oid) => ({ $oid }),
-    id: '_id',
-    author: ['from', 'user', 'bot'],
-    paging: byPage(),
-    one: (fields) => ({ success: true, data: fields }),
-    list: ({ items, total, number, size }) => ({ success: true, data: items, total, page: number, limit: size }),
-    error: ({ sentence }) => ({ success: false, message: sentence }),
   },
   {
     name: 'strapi',
