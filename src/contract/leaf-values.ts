@@ -116,7 +116,6 @@ const PARSERS: Readonly<Record<LeafKind, (value: string) => unknown>> = {
   items: parseItems,
   next: parseNext,
   size: parseSize,
-  at: parseField,
   field: parseField,
   values: parseValues,
   slash: parseSlash,
