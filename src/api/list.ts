@@ -16,8 +16,9 @@ import {
 import { Paged } from '../platform/paged.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
+import type { PagedList } from './list-end.ts';
 import { pagingFixes } from './page-errors.ts';
-import { type Page, type PagedList, readPages } from './pages.ts';
+import { type Page, readPages } from './pages.ts';
 
 /** To act on a list takes a whole one. To show it, a warning does where its end cannot be proved. */
 export type Purpose = 'act' | 'show';
