@@ -47,6 +47,12 @@ export function listJobs(http: Http, purpose: Purpose = 'act'): Paged<JsonObject
   return listItems(http, OPERATIONS.listCronJobs, { purpose });
 }
 
+/** Returns the fields of a body (spec §4). What is passed may have others, such as the line of its file. */
+function pick(object: object, names: string): JsonObject {
+  const wanted = names.split(' ');
+  return Object.fromEntries(Object.entries(object).filter(([name]) => wanted.includes(name)));
+}
+
 interface NewSpace {
   readonly external_space_id: string;
   readonly space: { readonly [field: string]: string | boolean | undefined };
@@ -73,7 +79,8 @@ export async function setUpChatSource(
   agent_id: string,
   fields: ChatSourceFields,
 ): Promise<ChatSource> {
-  const response = await http.call(OPERATIONS.createChatSource, { values: { space_id, agent_id }, json: fields });
+  const json = pick(fields, 'name reply_capable routing_mode');
+  const response = await http.call(OPERATIONS.createChatSource, { values: { space_id, agent_id }, json });
   return readCreated(response, readChatSource);
 }
 
@@ -88,7 +95,8 @@ export interface NewMessage {
 
 /** Registers a message; the reply appears later in the history (spec §4.3). @throws ShapeError without a message_id */
 export async function postMessage(http: Http, message: NewMessage): Promise<Acknowledgement> {
-  const response = await http.call(OPERATIONS.registerMessage, { json: { ...message, response_mode: 'accepted' } });
+  const json = { ...pick(message, 'source_id session_id text external_message_id'), response_mode: 'accepted' };
+  const response = await http.call(OPERATIONS.registerMessage, { json });
   return readCreated(response, readAcknowledgement);
 }
 
@@ -111,8 +119,11 @@ export interface NewJob {
 
 /** Creates a scheduled job and returns its id. A `once` call: each request creates another job (spec §4.5). */
 export async function createJob(http: Http, { schedule, ...job }: NewJob, limits: OnceLimits): Promise<string> {
-  const { timezone, ...data } = schedule;
-  const json = { ...job, schedule: { type: 'cron', data, timezone } };
+  const data = pick(schedule, 'minute hour day_of_week');
+  const json = {
+    ...pick(job, 'agent_id name instructions'),
+    schedule: { type: 'cron', data, timezone: schedule.timezone },
+  };
   const response = await http.call(OPERATIONS.createCronJob, { ...limits, json });
   return response.read(OPERATIONS.createCronJob.read);
 }
