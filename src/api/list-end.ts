@@ -22,7 +22,7 @@ const NO_WAY = 'The list has more pages, and no request for the next one returne
  * page`: nothing behind the last number. `silent`: nothing speaks of pages, and asking for more brought nothing. `not
  * proved`: the service rejects the question for more or, of a history, announces more than can be requested.
  */
-export type End = 'stated' | 'added up' | 'empty page' | 'silent' | 'not proved';
+type End = 'stated' | 'added up' | 'empty page' | 'silent' | 'not proved';
 
 /** A list that the service serves in pages. */
 export interface PagedList<Item> {

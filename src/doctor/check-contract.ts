@@ -47,7 +47,7 @@ function findingsOf(list: ListRead, contract: Contract): readonly Finding[] {
   const { items, pages, error } = list;
   const [first] = items;
   if (first === undefined) return error ? [] : [[leaf, 'unobservable', 'it has no items']];
-  const read = `read ${items.length} items in ${pages} pages`;
+  const read = `read ${items.length} items in ${pages === 1 ? 'one page' : `${pages} pages`}`;
   return [
     [leaf, 'confirmed', read],
     [`${leaf}.next`, ...endOf(list, read)],

@@ -29,14 +29,7 @@ function failed(error: PartnerctlError, hint = error.info.hint): Finding {
   return { status: 'failed', message: error.message, hint: hint ?? null, failure: error };
 }
 
-function checkProfiles({ profiles, profilesPath }: Facts): Finding {
-  if (profiles.error) return failed(profiles.error);
-  const names = profiles.value;
-  return ok(names.length === 0 ? `none in ${profilesPath}` : `${names.join(', ')} (${profilesPath})`);
-}
-
-function checkSettings({ settings, profiles }: Facts): Finding {
-  if (profiles.error) return SKIPPED;
+function checkSettings({ settings }: Facts): Finding {
   if (settings.error) return failed(settings.error);
   const { baseUrl, profile, token } = settings.value;
   const protection = profile?.stored?.protected ? ', which is protected' : '';
@@ -46,9 +39,9 @@ function checkSettings({ settings, profiles }: Facts): Finding {
 }
 
 /** Checks that the state can be read and written, and that every line is intact. Warns if CI does not share it. */
-function checkState({ state, isCi, profiles, settings }: Facts): Finding {
+function checkState({ state, isCi, settings }: Facts): Finding {
   // The profile may name the state.
-  if (state === undefined || (state.error && profiles.error?.message === state.error.message)) return SKIPPED;
+  if (state === undefined || (state.error && settings.error?.message === state.error.message)) return SKIPPED;
   if (state.error) return failed(state.error);
   const { location, exists, records } = state.value;
   const { kind, address, from } = location;
@@ -120,7 +113,6 @@ export function checkAll(facts: Facts): readonly Check[] {
   const ofLists = (check: typeof checkScopes): Finding => (service.status === 'ok' ? check(lists, facts) : SKIPPED);
   const findings = {
     program: ok(`partnerctl ${version}, Node.js ${nodeVersion}`),
-    profiles: checkProfiles(facts),
     settings: checkSettings(facts),
     service,
     scopes: ofLists(checkScopes),

@@ -65,9 +65,8 @@ async function inspectState(context: DoctorContext) {
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */
 export async function gatherFacts(context: DoctorContext) {
   const { version, nodeVersion, env, config, flags, abortSignal } = context;
-  const profiles = await attempt(context, 'the profiles', () => config.names().filter((name) => config.find(name)));
   const resolve = () => ({ ...resolveService(flags, env, config), profile: profileInUse(flags, env, config) });
-  const settings = profiles.error ? profiles : await attempt(context, 'the settings', resolve);
+  const settings = await attempt(context, 'the settings', resolve);
   const url = settings.value?.baseUrl.value;
   const proxy = url === undefined ? undefined : await attempt(context, 'the proxy', () => proxyFor(url, env));
   const isReady = proxy !== undefined && !proxy.error;
@@ -76,7 +75,7 @@ export async function gatherFacts(context: DoctorContext) {
   const read = client && (await attempt(context, `the connection to ${url}`, () => readService(client, LIMITS)));
   const state = abortSignal.aborted ? undefined : await attempt(context, 'the state', () => inspectState(context));
   return {
-    ...{ version, nodeVersion, isCi: Boolean(env.CI), profilesPath: config.pathOf() },
-    ...{ profiles, settings, proxy, tokenError: http?.error, lists: read?.value, state },
+    ...{ version, nodeVersion, isCi: Boolean(env.CI) },
+    ...{ settings, proxy, tokenError: http?.error, lists: read?.value, state },
   };
 }

@@ -26,7 +26,7 @@ export function matchParameters(endpoint: Endpoint): readonly ParameterMatch[] {
   return file ? matchFile(file, endpoint) : [];
 }
 
-function matchHistory(leaves: readonly ParameterLeaf[], { method, query, json }: Endpoint): readonly ParameterMatch[] {
+function matchHistory(leaves: readonly ParameterLeaf[], { query, json }: Endpoint): readonly ParameterMatch[] {
   const inQuery = query.filter((each) => !isPaging(each) || /after/i.test(each.name));
   const inBody = [...json.properties].map(([name, schemas]) => ({ name, shape: shapeOf(schemas) }));
   const places = [
@@ -39,7 +39,7 @@ function matchHistory(leaves: readonly ParameterLeaf[], { method, query, json }:
     );
     return { leaf, found: named.find((each) => each !== undefined)?.value };
   });
-  const isSilent = query.length + inBody.length === 0 || (method === 'POST' && json.isOpen);
+  const isSilent = query.length + inBody.length === 0;
   const others = places.map(({ value }) => value).filter((value) => matches.every(({ found }) => found !== value));
   return matches.flatMap(({ leaf, found }) => {
     if (found === undefined && isSilent) return [];

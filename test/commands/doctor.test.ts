@@ -107,9 +107,9 @@ describe('doctor', () => {
     const { it, machine } = await healthyMachine();
     const { code, report, stderr } = await doctor(machine);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const all = 'program profiles settings service scopes contract state';
+    const all = 'program settings service scopes contract state';
     expect(report.checks.map(({ name }) => name).join(' ')).toBe(all);
-    expect(report.summary).toEqual({ ok: 7, warning: 0, failed: 0, skipped: 0 });
+    expect(report.summary).toEqual({ ok: 6, warning: 0, failed: 0, skipped: 0 });
     expect(named(report, 'settings').message).toContain(`${it.sandbox.baseUrl} from profile "acme"`);
     expect((await it.received()).every(({ method }) => method === 'GET')).toBe(true);
     expect(existsSync(machine.env.PARTNER_STATE ?? '')).toBe(false);
