@@ -60,8 +60,17 @@ interface NewSpace {
 }
 
 /** Creates or reuses a space and installs agents in it (spec §4.1). A `once` call. */
-export async function provisionSpace(http: Http, space: NewSpace, limits: OnceLimits): Promise<ProvisionResponse> {
-  const response = await http.call(OPERATIONS.provisionSpace, { ...limits, json: space });
+export async function provisionSpace(
+  http: Http,
+  { external_space_id, space, agents }: NewSpace,
+  limits: OnceLimits,
+): Promise<ProvisionResponse> {
+  const json = {
+    external_space_id,
+    space: pick(space, 'name description is_org_wide'),
+    agents: agents.map((agent) => pick(agent, 'template_id name auto_create_api_chat api_chat_routing_mode')),
+  };
+  const response = await http.call(OPERATIONS.provisionSpace, { ...limits, json });
   return readCreated(response, readProvisionResponse);
 }
 
