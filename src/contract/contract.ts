@@ -10,6 +10,7 @@ import {
   parseValues,
 } from './leaf-values.ts';
 import {
+  type AtLeaf,
   DEFAULTS,
   type FieldLeaf,
   isSpecified,
@@ -64,7 +65,7 @@ export class Contract {
   readonly next = (list: ListLeaf) => parseNext(this.leaf(`${list}.next`).value);
   /** The parameter that asks for large pages, with its value; none by default. */
   readonly size = (list: ListLeaf) => parseSize(this.leaf(`${list}.size`).value);
-  readonly field = (name: FieldLeaf) => parseField(this.leaf(name).value);
+  readonly field = (name: FieldLeaf | AtLeaf) => parseField(this.leaf(name).value);
   readonly slash = () => parseSlash(this.leaf('paths.trailing_slash').value);
 
   /** Whether a leaf is set or imported for this service. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts';
 import type { FieldValue } from './leaf-values.ts';
-import { type FieldLeaf, fieldsOfResource } from './leaves.ts';
+import { type AtLeaf, type FieldLeaf, fieldsOfResource, isLeafName } from './leaves.ts';
 
 /** The resources whose fields the tool reads (spec §2). */
 export const RESOURCES = ['space', 'agent', 'source', 'message', 'cron_job', 'document', 'file_attachment'] as const;
@@ -8,7 +8,7 @@ export const RESOURCES = ['space', 'agent', 'source', 'message', 'cron_job', 'do
 export type Resource = (typeof RESOURCES)[number];
 
 interface Settings {
-  field(name: FieldLeaf): FieldValue;
+  field(name: FieldLeaf | AtLeaf): FieldValue;
   isChosen(name: FieldLeaf): boolean;
 }
 
@@ -32,9 +32,6 @@ const NAMES: Readonly<Record<Resource, { readonly own: readonly string[]; readon
   document: { own: ['document'] },
   file_attachment: { own: ['fileattachment', 'attachment', 'file'] },
 };
-
-/** Normalized names of objects that have the fields of any resource. */
-const PARTS = ['attributes', 'properties', 'fields', 'node', 'resource', 'record'];
 
 /** Returns the normalized names under which an object nests a resource. */
 export function ownNames(resource: Resource): readonly string[] {
@@ -102,7 +99,9 @@ export class FieldNames {
 
   constructor(resource: Resource, contract: Settings) {
     this.resource = resource;
-    this.holders = new Set([...PARTS, ...ownNames(resource)]);
+    const at = `${resource}.at` as const;
+    const places = isLeafName(at) ? contract.field(at).flat() : ownNames(resource).map((name) => [name]);
+    this.holders = new Set(places.map(normalizePath));
     const leaves = fieldsOfResource(resource);
     const chosen = leaves.filter((leaf) => contract.isChosen(leaf));
     // A name that is set for one field is not read for another: if `name` is the id, it is not the name.

@@ -1,7 +1,7 @@
 import type { Contract } from './contract.ts';
 import { type FieldNames, ownNames, type Resource } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
-import type { FieldLeaf } from './leaves.ts';
+import { type FieldLeaf, isLeafName, type LeafName } from './leaves.ts';
 import { type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar } from './values.ts';
 
@@ -151,7 +151,7 @@ export class Fields {
     return this.suspect(leaf)?.fix ?? { leaf, value: this.after(leaf, '<path>') };
   }
 
-  /** Finds the only text in a field's object, a value with a suspicious name, or the field in another object. */
+  /** Finds the only text in a field's object, a value with a suspicious name, or an object with the field. */
   suspect(leaf: FieldLeaf): { readonly path: string; readonly fix: ContractFix } | undefined {
     const { names, holders } = this;
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
@@ -163,18 +163,24 @@ export class Fields {
     for (const [key, object] of Object.entries(this.object)) {
       if (!isJsonObject(object) || !names.mayNest(key)) continue;
       const [nested] = pathsIn({ path: key, object }, leaf, (inner) => names.accepts(leaf, inner));
-      if (nested !== undefined) return { path: nested, fix: { leaf, value: this.after(leaf, nested) } };
+      if (nested === undefined) continue;
+      const at = `${names.resource}.at`;
+      if (!isLeafName(at)) return { path: nested, fix: { leaf, value: this.after(leaf, nested) } };
+      // The object probably has other fields, too. Those that were read before stay.
+      const used = holders.slice(1).map((holder) => holder.path);
+      const value = this.contract.isChosen(at) ? this.after(at, key) : [...used, key].join(', ');
+      return { path: key, fix: { leaf: at, value } };
     }
     return undefined;
   }
 
   /** Returns the paths that are set already, before another one: what is read now is not read from there. */
-  private after(leaf: FieldLeaf, path: string): string {
+  private after(leaf: LeafName, path: string): string {
     return this.contract.isChosen(leaf) ? `${this.contract.leaf(leaf).value}, ${path}` : path;
   }
 
   /** Returns a path before those that are set already, whose values cannot be read. */
-  private before(leaf: FieldLeaf, path: string): string {
+  private before(leaf: LeafName, path: string): string {
     return this.contract.isChosen(leaf) ? `${path}, ${this.contract.leaf(leaf).value}` : path;
   }
 

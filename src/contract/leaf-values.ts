@@ -116,6 +116,7 @@ const PARSERS: Readonly<Record<LeafKind, (value: string) => unknown>> = {
   items: parseItems,
   next: parseNext,
   size: parseSize,
+  at: parseField,
   field: parseField,
   values: parseValues,
   slash: parseSlash,

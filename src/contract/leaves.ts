@@ -1,6 +1,8 @@
 /** Operations whose method the spec leaves open (§4, endpoints 6, 7, 8, and 10). */
 const OPEN_METHODS = ['messages.history', 'documents.create', 'file_attachments.create', 'cron_jobs.list'];
 
+const PARTS = 'attributes, properties, fields, node, resource, record';
+
 /** Names of ids that any resource may have: those of one rank must agree. Strapi has a `documentId` beside the id. */
 const IDS = 'id|uuid|uid|guid|pk|document_id, sid';
 const NAMES = 'display_name, title, label, descriptor';
@@ -47,6 +49,12 @@ const LEAVES = {
     'agents.list.size': 'none',
     'messages.history.size': 'none',
     'cron_jobs.list.size': 'none',
+  },
+  at: {
+    'space.at': `${PARTS}, space, workspace`,
+    'agent.at': `${PARTS}, agent`,
+    'message.at': `${PARTS}, message`,
+    'cron_job.at': `${PARTS}, cron_job, partner_cron_job, job`,
   },
   field: {
     'space.id': `space_id, space_uuid|space_guid|space_arn, ${IDS}`,
@@ -97,6 +105,7 @@ export type LeafKind = keyof typeof LEAVES;
 export type LeafName = { [Kind in LeafKind]: keyof (typeof LEAVES)[Kind] }[LeafKind];
 export type OperationLeaf = keyof typeof LEAVES.operation;
 export type ParameterLeaf = keyof typeof LEAVES.parameter;
+export type AtLeaf = keyof typeof LEAVES.at;
 export type FieldLeaf = keyof typeof LEAVES.field;
 export type ValuesLeaf = keyof typeof LEAVES.values;
 export type ListLeaf = 'spaces.list' | 'agents.list' | 'messages.history' | 'cron_jobs.list';

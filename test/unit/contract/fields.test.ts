@@ -66,11 +66,14 @@ describe('a setting that is there already', () => {
   });
 });
 
-it('a field in another object is named by its path, and read there once it is set', () => {
-  const item = { id: 's1', payload: { name: 'Acme' } };
-  const fix = { leaf: 'space.name', value: 'payload.name' };
-  expect(refusalOf(() => fieldsFor('space.name', item).shownText('space.name')).fix).toMatchObject(fix);
-  expect(textOf('space.name', item, { 'space.name': 'payload.name' })).toBe('Acme');
+it('an object that holds the fields is named by the error, and read for all of them once it is set', () => {
+  const item = { id: 's1', payload: { name: 'Acme', external_space_id: 'acme' } };
+  const fix = { leaf: 'space.at', value: 'payload' };
+  expect(refusalOf(() => fieldsFor('space.name', item).shownText('space.name')).fix).toEqual(fix);
+  const at = { 'space.at': 'payload' };
+  expect(textOf('space.name', item, at)).toBe('Acme');
+  expect(idOf('space.id', item, at)).toBe('s1');
+  expect(idOf('agent.id', { meta: { agent: { id: 'a1' } } }, { 'agent.at': 'meta.agent' })).toBe('a1');
 });
 
 describe('a field', () => {

@@ -39,7 +39,7 @@ describe('a message of the history', () => {
   });
 
   it.each<[JsonObject, string, string]>([
-    [{ role: 'user', event: { message: 'Hi' } }, 'message.text', 'event.message'],
+    [{ role: 'user', event: { message: 'Hi' } }, 'message.at', 'event'],
     [{ role: 'user', text: 'Hi', time_written: '2026-03-02' }, 'message.created_at', 'time_written'],
     [{ created_at: 20_260_102_030_405 }, 'message.created_at', '<path>'],
     ...['actor', 'speaker', 'written_by', 'is_human', 'fromAssistant', 'isOutgoing'].map(
