@@ -1,3 +1,4 @@
+import type { ChatSetup } from '../contract/chat-fields.ts';
 import type { Contract } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { type Acknowledgement, readAcknowledgement } from '../contract/messages.ts';
@@ -74,19 +75,12 @@ export async function provisionSpace(
   return readCreated(response, readProvisionResponse);
 }
 
-/** The fields of a source (spec §4.2). The service picks a default for each omitted field. */
-export interface ChatSourceFields {
-  readonly name?: string;
-  readonly reply_capable?: boolean;
-  readonly routing_mode?: 'agent_inbox' | 'session_workflow';
-}
-
-/** Creates the agent's API chat source, or returns the existing one (spec §4.2). */
+/** Creates the agent's API chat source, or returns the existing one (spec §4.2). The service chooses what is omitted. */
 export async function setUpChatSource(
   http: Http,
   space_id: string,
   agent_id: string,
-  fields: ChatSourceFields,
+  fields: Partial<ChatSetup>,
 ): Promise<ChatSource> {
   const json = pick(fields, 'name reply_capable routing_mode');
   const response = await http.call(OPERATIONS.createChatSource, { values: { space_id, agent_id }, json });
