@@ -125,7 +125,7 @@ test('A response that has a place for an error, a result, or a status is no erro
   }
 });
 
-test('A required parameter of a list turns it off for nobody.', async () => {
+test('A parameter that is required does not turn a list off: it may ask for a page.', async () => {
   const parameters = query({ page: { type: 'number' } }).map((each) => ({ ...each, required: true }));
   const get = operation(list(object('id', 'agent_id', 'name')), { parameters });
   expect(await read({ [JOBS]: { get } })).toEqual({
