@@ -1,10 +1,8 @@
-import type { Contract } from '../contract/contract.ts';
 import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
-import { normalizeName } from '../contract/field-names.ts';
 import { parametersOf } from '../contract/leaves.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import { readSlashRedirect } from '../contract/request.ts';
-import { type ContractFix, describeFix } from '../contract/unknown-shape.ts';
+import { describeFix } from '../contract/unknown-shape.ts';
 import {
   BalanceError,
   CredentialsError,
@@ -114,34 +112,29 @@ function unknownPath({ name, operation, baseUrl }: Call, info: ErrorInfo, more: 
 
 /** What in the contract may be wrong; nothing if the service complains only about values that it was sent. */
 function refusalHint(call: Call, said: ErrorBody, status: number): string | undefined {
-  const { operation, contract, wire, baseUrl } = call;
-  const fix = renamedParameter(call, said);
-  if (fix) return describeFix(fix);
+  const { wire, baseUrl } = call;
+  const file = fileHint(call, said, status);
   const query = new URL(wire.path, baseUrl).searchParams;
   const isSent = (name: string) => query.has(name) || wire.text?.includes(`"${name}":`);
-  if (said.fields.length > 0 && said.fields.every(({ path }) => isSent(lastStep(path)))) return undefined;
-  const isRead = status === 405 && operation.leaf === 'messages.history' && wire.method === 'GET';
-  const hints = [isRead && describePost(contract), contractHint(call, status), fileHint(call, said, status)];
-  return hints.filter(Boolean).join('\n') || undefined;
+  const isOfValues = said.fields.length > 0 && said.fields.every(({ path }) => isSent(lastStep(path)));
+  return file ?? (isOfValues ? undefined : contractHint(call, status));
 }
 
 function responseInfo(
   { status, headers }: HttpResponse,
   { code, message, fields, fromGateway }: ErrorBody,
-  { operation, wire }: Call,
+  { operation }: Call,
   { attempts, requestId, retryAt }: CallEnd,
 ): ErrorInfo {
   const complaints = fields
     .map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`))
     .filter((complaint) => !message?.includes(complaint));
-  // A gateway that fails does not say which methods there are, or names the one that it refuses.
-  const isNamed = !headers.allow || headers.allow.toUpperCase().split(/\W+/).includes(wire.method);
   return {
     why: [message, ...complaints].filter(Boolean).join('\n') || undefined,
     status,
     code,
     requestId: headers['x-request-id'] ?? requestId,
-    fromGateway: status === 405 && !isNamed ? undefined : fromGateway,
+    fromGateway,
     retryAt,
     details: { operation: operation.name, message: message ?? null, ...(fields.length > 0 && { fields }), attempts },
   };
@@ -178,38 +171,19 @@ function lastStep(path: string): string {
   return path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? '';
 }
 
-/** Returns the setting for a parameter that a refusal names in another spelling, or that is the only one. */
-function renamedParameter({ operation, contract }: Call, { fields, message = '' }: ErrorBody): ContractFix | undefined {
-  const leaves = operation.leaf ? parametersOf(operation.leaf) : [];
-  const [, missing = ''] = /^param is missing or the value is empty(?: or invalid)?: (\w+)/.exec(message) ?? [];
-  const named = [...fields.map(({ path }) => lastStep(path)), missing].filter((step) => step !== '');
-  for (const leaf of leaves) {
-    const known = contract.parameter(leaf)?.path.at(-1) ?? '';
-    const isMeant = (name: string) => leaves.length === 1 || normalizeName(name) === normalizeName(known);
-    const name = named.find((each) => each !== known && isMeant(each));
-    const value = contract.leaf(leaf).value.replace(/[^:.]*$/, name ?? '');
-    // Rails names what `require` asked for, which may be the object around the file.
-    if (name !== undefined && name === missing) return { leaf, value: `${value}[${known}]`, other: value };
-    if (name !== undefined) return { leaf, value };
-  }
-  return undefined;
-}
-
-/** The command for a file under another name, which Rails, for one, does not mention. */
-function fileHint({ operation: { leaf } }: Call, { fields }: ErrorBody, status: number): string | undefined {
-  const [file] = leaf === undefined ? [] : parametersOf(leaf);
-  if (!file?.endsWith('.file') || status !== 400 || fields.length > 0) return undefined;
-  return `If the file has another name in the form, run: partnerctl contract set ${file} 'form:<name>'`;
-}
-
-/** The command for a history that is read with POST, its parameters in the body (spec §4.4 leaves the method open). */
-function describePost(contract: Contract): string {
-  const path = contract.leaf('messages.history').value.replace(/^GET /, 'POST ');
-  const inBody = parametersOf('messages.history').flatMap((leaf) => {
-    const { place, path: steps = [] } = contract.parameter(leaf) ?? {};
-    return place === 'query' ? `${leaf} body:${steps.join('.')}` : [];
-  });
-  return `To read it with POST, run: partnerctl contract set messages.history ${[shellQuote(path), ...inBody].join(' ')}`;
+/** The command for the file of an upload under another name, which Rails names only if the form lacks the object around it. */
+function fileHint(
+  { operation: { leaf } }: Call,
+  { fields, message = '' }: ErrorBody,
+  status: number,
+): string | undefined {
+  const file = leaf && parametersOf(leaf).find((parameter) => parameter.endsWith('.file'));
+  if (file === undefined) return undefined;
+  const [, missing] = /^param is missing or the value is empty(?: or invalid)?: (\w+)/.exec(message) ?? [];
+  if (missing) return describeFix({ leaf: file, value: `form:${missing}[file]`, other: `form:${missing}` });
+  const named = fields.map(({ path }) => lastStep(path)).find((name) => name !== '');
+  if (named === undefined && status !== 400) return undefined;
+  return describeFix({ leaf: file, value: `form:${named ?? '<name>'}` });
 }
 
 /** Returns the error for a call without a complete response: indeterminate if a `once` request may have left whole. */

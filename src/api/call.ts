@@ -13,6 +13,8 @@ export interface TokenOrigin {
 export interface CallOptions {
   /** Ignored with `link`, save for what goes into a body. */
   readonly values?: RequestValues;
+  /** The body, where the spec says what it is (§4). */
+  readonly json?: object;
   /** The link to another page: path and query, starting with the base path. Replaces the operation's own path. */
   readonly link?: string;
   /** The parameters of a page, which go where this operation has its parameters: the query of a GET, or else the body. */
@@ -56,14 +58,14 @@ function withQuery(path: string, page: Readonly<Record<string, string>>): string
 /** Returns what a call sends. @throws UsageError for a value that cannot be in a path; NoOperationError */
 export function toWire(
   operation: Operation | RawOperation,
-  { values, page = {}, link }: CallOptions,
+  { values, json, page = {}, link }: CallOptions,
   { contract, basePath }: { readonly contract: Contract; readonly basePath: string },
 ): RawOperation['request'] {
   if (operation.leaf === undefined) return operation.request;
   try {
-    const { method, path, json } = buildRequest(contract, operation.leaf, values);
+    const { method, path, json: parameters } = buildRequest(contract, operation.leaf, values);
     const isRead = method === 'GET';
-    const body = isRead || Object.keys(page).length === 0 ? json : { ...json, ...page };
+    const body = json ?? (isRead || Object.keys(page).length === 0 ? parameters : { ...parameters, ...page });
     const own = link ?? basePath + (isRead ? withQuery(path, page) : path);
     return { method, path: own, headers: {}, text: body && JSON.stringify(body) };
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { ChatSetup } from '../contract/chat-fields.ts';
 import type { Contract } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { type Acknowledgement, readAcknowledgement } from '../contract/messages.ts';
@@ -47,6 +48,12 @@ export function listJobs(http: Http, purpose: Purpose = 'act'): Paged<JsonObject
   return listItems(http, OPERATIONS.listCronJobs, { purpose });
 }
 
+/** Returns the fields of a body (spec §4). What is passed may have others, such as the line of its file. */
+function pick(object: object, names: string): JsonObject {
+  const wanted = names.split(' ');
+  return Object.fromEntries(Object.entries(object).filter(([name]) => wanted.includes(name)));
+}
+
 interface NewSpace {
   readonly external_space_id: string;
   readonly space: { readonly [field: string]: string | boolean | undefined };
@@ -56,30 +63,27 @@ interface NewSpace {
 /** Creates or reuses a space and installs agents in it (spec §4.1). A `once` call. */
 export async function provisionSpace(
   http: Http,
-  { space, ...others }: NewSpace,
+  { external_space_id, space, agents }: NewSpace,
   limits: OnceLimits,
 ): Promise<ProvisionResponse> {
-  const values = { ...others, ...space };
-  const response = await http.call(OPERATIONS.provisionSpace, { ...limits, values });
+  const json = {
+    external_space_id,
+    space: pick(space, 'name description is_org_wide'),
+    agents: agents.map((agent) => pick(agent, 'template_id name auto_create_api_chat api_chat_routing_mode')),
+  };
+  const response = await http.call(OPERATIONS.provisionSpace, { ...limits, json });
   return readCreated(response, readProvisionResponse);
 }
 
-/** The fields of a source (spec §4.2). The service picks a default for each omitted field. */
-export interface ChatSourceFields {
-  readonly name?: string;
-  readonly reply_capable?: boolean;
-  readonly routing_mode?: 'agent_inbox' | 'session_workflow';
-}
-
-/** Creates the agent's API chat source, or returns the existing one (spec §4.2). */
+/** Creates the agent's API chat source, or returns the existing one (spec §4.2). The service chooses what is omitted. */
 export async function setUpChatSource(
   http: Http,
-  spaceId: string,
-  agentId: string,
-  fields: ChatSourceFields,
+  space_id: string,
+  agent_id: string,
+  fields: Partial<ChatSetup>,
 ): Promise<ChatSource> {
-  const values = { space_id: spaceId, agent_id: agentId, ...fields };
-  const response = await http.call(OPERATIONS.createChatSource, { values });
+  const json = pick(fields, 'name reply_capable routing_mode');
+  const response = await http.call(OPERATIONS.createChatSource, { values: { space_id, agent_id }, json });
   return readCreated(response, readChatSource);
 }
 
@@ -94,8 +98,8 @@ export interface NewMessage {
 
 /** Registers a message; the reply appears later in the history (spec §4.3). @throws ShapeError without a message_id */
 export async function postMessage(http: Http, message: NewMessage): Promise<Acknowledgement> {
-  const values = { ...message, response_mode: 'accepted' };
-  const response = await http.call(OPERATIONS.registerMessage, { values });
+  const json = { ...pick(message, 'source_id session_id text external_message_id'), response_mode: 'accepted' };
+  const response = await http.call(OPERATIONS.registerMessage, { json });
   return readCreated(response, readAcknowledgement);
 }
 
@@ -118,8 +122,12 @@ export interface NewJob {
 
 /** Creates a scheduled job and returns its id. A `once` call: each request creates another job (spec §4.5). */
 export async function createJob(http: Http, { schedule, ...job }: NewJob, limits: OnceLimits): Promise<string> {
-  const values = { ...job, ...schedule, type: 'cron' };
-  const response = await http.call(OPERATIONS.createCronJob, { ...limits, values });
+  const data = pick(schedule, 'minute hour day_of_week');
+  const json = {
+    ...pick(job, 'agent_id name instructions'),
+    schedule: { type: 'cron', data, timezone: schedule.timezone },
+  };
+  const response = await http.call(OPERATIONS.createCronJob, { ...limits, json });
   return response.read(OPERATIONS.createCronJob.read);
 }
 

@@ -4,7 +4,8 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { type NotFoundError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { type Page, type PagedList, readPages } from './pages.ts';
+import type { PagedList } from './list-end.ts';
+import { type Page, readPages } from './pages.ts';
 
 export interface HistoryPosition extends SessionRef {
   /** Undefined to read from the first message. */

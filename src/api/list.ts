@@ -16,8 +16,9 @@ import {
 import { Paged } from '../platform/paged.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
+import type { PagedList } from './list-end.ts';
 import { pagingFixes } from './page-errors.ts';
-import { type Page, type PagedList, readPages } from './pages.ts';
+import { type Page, readPages } from './pages.ts';
 
 /** To act on a list takes a whole one. To show it, a warning does where its end cannot be proved. */
 export type Purpose = 'act' | 'show';
@@ -135,7 +136,12 @@ export function toListFailure(error: unknown, name: string, wasRead: boolean): u
   const reason = fromGateway ? 'a gateway responded in place of the service' : 'it was read before';
   return new ServiceError(`Cannot read ${name} (${status}), but ${reason}.`, {
     ...error.info,
-    hint: 'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.',
+    hint: [
+      'Run the command again later. If it fails again, check the gateway in front of the service.',
+      error.info.hint,
+    ]
+      .filter(Boolean)
+      .join('\n'),
     cause: error,
   });
 }

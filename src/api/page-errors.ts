@@ -1,7 +1,9 @@
 import type { ListLeaf } from '../contract/leaves.ts';
 import type { ListOperation } from '../contract/operations.ts';
+import { type Extent, formatStep, nextSteps, type ReadPage } from '../contract/paging.ts';
 import { ErrorInSuccessBody, NotFoundError, type PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
+import type { Http } from './http.ts';
 
 /** A list changed between two of its pages, so that an item may have slipped through. */
 export class ListChanged extends ShapeError {}
@@ -14,6 +16,11 @@ export function listChanged({ resource, name }: ListOperation, { status, request
     ...{ status, requestId },
     details: { operation: name },
   });
+}
+
+/** Whether an error says that there is no such page. */
+export function isMissing({ info: { status = 0 } }: PartnerctlError): boolean {
+  return [404, 410, 416].includes(status);
 }
 
 /** Whether the service itself says that it does not know a parameter, or does not have a page. A 5xx never says so. */
@@ -35,4 +42,38 @@ export function pagingFixes(list: ListLeaf, next = 'page:<parameter>', mayBeAll 
   return `If you know how the next page is requested, run:
 partnerctl contract set ${list}.next '${next}' (or 'offset:<parameter>', 'link:<path>', 'token:<path>:<parameter>')
 ${none}If the service publishes an OpenAPI document, it says so: partnerctl contract import <address>`;
+}
+
+/** Why a list cannot be read to its end. */
+export interface Problem {
+  readonly message: string;
+  /** What speaks of more: where, not its value. */
+  readonly signs: readonly string[];
+  /** Whether more than the first page was seen, as where another one was read. */
+  readonly isMore?: boolean;
+}
+
+/** Returns the error for a list that cannot be read to its end. */
+export function incompleteList(
+  { contract }: Http,
+  { operation, extent }: { readonly operation: ListOperation; readonly extent: Extent },
+  page: ReadPage & { readonly response: ApiResponse },
+  { message, signs, isMore = false }: Problem,
+): ShapeError {
+  const { leaf } = operation;
+  const { call, status, requestId } = page.response;
+  const { step } = page.progress;
+  const way = contract.next(leaf);
+  const [tried = step] = step ? [] : nextSteps(way, page, extent);
+  const next =
+    way.kind === 'none'
+      ? 'none'
+      : tried && (step ? formatStep(tried) : formatStep(tried).replace(/[^:]*$/, '<parameter>'));
+  const seen = signs.join(', ');
+  return new ShapeError(message, {
+    why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.`,
+    hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(leaf, next, !isMore && step === undefined)}`,
+    ...{ status, requestId },
+    details: { operation: call.operation.name, leaf: `${leaf}.next`, seen },
+  });
 }

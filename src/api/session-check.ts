@@ -4,7 +4,6 @@ import { type Message, type SessionRef, unnamedSession } from '../contract/messa
 import {
   EmptyResponseError,
   ErrorInSuccessBody,
-  InterruptedError,
   NotFoundError,
   PartnerctlError,
   RefusedError,
@@ -57,20 +56,6 @@ function isRefusal(error: PartnerctlError, mayRead: boolean): boolean {
   if (error instanceof ErrorInSuccessBody) return /session|conversation|thread/i.test(`${code} ${why}`);
   const isEmpty = error instanceof EmptyResponseError && status === 204;
   return error instanceof NotFoundError || error instanceof RefusedError || isEmpty || (status === 403 && mayRead);
-}
-
-/** Whether the history of a session depends on the session; unknown if nothing answers. */
-export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
-
-/** Checks once whether a source minds the session. @param known ids of messages of one @throws InterruptedError */
-export async function probeSession(http: Http, source_id: string, known: ReadonlySet<string>): Promise<SessionProbe> {
-  try {
-    const isMinded = await mindsSession(http, source_id, known, () => ({ retries: 0, timeoutMs: 5_000 }));
-    return isMinded ? 'heeded' : 'ignored';
-  } catch (error) {
-    if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
-    return 'unknown';
-  }
 }
 
 /** The sources of a command, each of which is asked once whether it minds the session. */

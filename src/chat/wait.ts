@@ -127,12 +127,12 @@ function fewRepliesError({ flags }: ChatContext, count: number, { replies, settl
 }
 
 /** Says that a message that was registered is not in its history, and which commands show why. */
-export function explainMissing(toCommand: FormatCommand, { source_id, session_id }: SessionRef, message_id: string) {
-  const check = toCommand(['contract', 'check', '--source', source_id, '--session', session_id]);
+export function explainMissing(toCommand: FormatCommand, { session_id }: SessionRef, message_id: string) {
+  const set = toCommand(['contract', 'set', 'messages.history.session_id', 'query:<name>']);
   return {
     message: `The message ${message_id} does not show in the history of session ${session_id}.`,
-    hint: `The service may take the session under another name. To compare messages.history.* with it, run: ${check}
-To see what is set, run: ${toCommand(['contract', 'show', 'messages.history'])}`,
+    hint: `If the service takes the session under another name, run: ${set}
+To see all of messages.history.*, run: ${toCommand(['contract', 'show', 'messages.history'])}`,
   };
 }
 

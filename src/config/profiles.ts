@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { NotFoundError } from '../errors.ts';
@@ -147,13 +146,6 @@ export class ProfileStore {
   /** The path of what holds a profile, or all of them. */
   pathOf(name?: string): string {
     return this.entries.pathOf(name === undefined ? undefined : entryOf(name));
-  }
-
-  /** Whether other users can access a profile. False on Windows, which has no POSIX file modes. */
-  isReadableByOthers(platform: NodeJS.Platform): boolean {
-    if (platform === 'win32') return false;
-    const modes = this.names().map((name) => statSync(this.pathOf(name), { throwIfNoEntry: false })?.mode ?? 0);
-    return modes.some((mode) => (mode & 0o077) !== 0);
   }
 }
 

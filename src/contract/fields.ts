@@ -3,7 +3,7 @@ import { type FieldNames, ownNames, type Resource } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import { type FieldLeaf, isLeafName, type LeafName } from './leaves.ts';
 import { type ContractFix, UnknownShape } from './unknown-shape.ts';
-import { asId, isSame, isScalar, plain } from './values.ts';
+import { asId, isSame, isScalar } from './values.ts';
 
 /** A value that was sent under a name of a field. */
 interface Found {
@@ -54,7 +54,7 @@ export class Fields {
   private flatten({ path, object }: Place, fromTop: string, fromHolder?: string): void {
     const { names } = this;
     for (const key of Object.keys(object)) {
-      const [name, value] = [names.normalize(key), plain(object[key])];
+      const [name, value] = [names.normalize(key), object[key]];
       const innerTop = join(fromTop, name);
       const innerHeld = fromHolder === undefined ? undefined : join(fromHolder, name);
       for (const { leaf, rank } of names.at(innerTop, innerHeld))
@@ -203,7 +203,5 @@ function textsIn(path: string, value: unknown): readonly string[] {
 function pathsIn({ path, object }: Place, leaf: FieldLeaf, matches: (key: string) => boolean): readonly string[] {
   const isSent = (value: unknown) =>
     (isScalar(value) && value !== '') || (leaf === 'message.text' && Array.isArray(value) && value.length > 0);
-  return Object.entries(object).flatMap(([key, value]) =>
-    matches(key) && isSent(plain(value)) ? [join(path, key)] : [],
-  );
+  return Object.entries(object).flatMap(([key, value]) => (matches(key) && isSent(value) ? [join(path, key)] : []));
 }

@@ -9,7 +9,7 @@ export interface OperationValue {
   readonly path: string;
 }
 
-/** Where a parameter goes: a name in the query or form, or the steps to a value in the JSON body (`[]`: each item). */
+/** Where a parameter goes: a name in the query or form, or the steps to a value in the JSON body. */
 export interface ParameterValue {
   readonly place: 'query' | 'body' | 'form';
   readonly path: readonly string[];
@@ -49,7 +49,7 @@ function parsePath(text: string): readonly string[] {
   return steps;
 }
 
-/** Parses `query:after`, `body:schedule.data.minute`, `form:file`, or `none`. @throws LeafValueError */
+/** Parses `query:after`, `body:filter.session`, `form:file`, or `none`. @throws LeafValueError */
 export function parseParameter(value: string): ParameterValue | undefined {
   if (value === 'none') return undefined;
   const [, place, path = ''] = /^(query|body|form):(.+)$/.exec(value) ?? [];
@@ -139,21 +139,14 @@ function checkPlaceholders(name: LeafName, value: string): void {
     throw new LeafValueError(`needs the placeholder {${required}}`);
 }
 
-/** A parameter of the items of a list must stay one. In a form or a query, `[]` is a part of the name. */
-function checkLists(name: LeafName, value: string): void {
-  const count = (text: string) => (text.startsWith('body:') ? text.split(/\[\](?:\.|$)/).length : 1);
-  if (count(value) !== count(DEFAULTS[name]))
-    throw new LeafValueError(`must have as many lists ([]) in its path as ${DEFAULTS[name]}`);
-}
-
 /** Returns what is wrong with a value, to follow the name of its leaf: `must be …`; undefined if nothing is. */
 export function problemOf(leaf: LeafName, value: string): string | undefined {
   const kind = kindOf(leaf);
   try {
     PARSERS[kind](value);
-    if (kind !== 'operation' && kind !== 'parameter') return undefined;
-    if (value !== 'none') (kind === 'operation' ? checkPlaceholders : checkLists)(leaf, value);
-    else if (!mayBeNone(leaf)) return 'cannot be none: the call would mean something else without it';
+    if (value === 'none' && (kind === 'operation' || kind === 'parameter') && !mayBeNone(leaf))
+      return 'cannot be none: the call would mean something else without it';
+    if (kind === 'operation' && value !== 'none') checkPlaceholders(leaf, value);
     return undefined;
   } catch (error) {
     if (error instanceof LeafValueError) return error.message;

@@ -1,10 +1,6 @@
 /** Operations whose method the spec leaves open (§4, endpoints 6, 7, 8, and 10). */
 const OPEN_METHODS = ['messages.history', 'documents.create', 'file_attachments.create', 'cron_jobs.list'];
 
-/** Parameters without which a call keeps its meaning. */
-const OPTIONAL =
-  /^sources\.setup\.|^messages\.history\.|\.(?:description|is_org_wide|auto_create_api_chat|api_chat_routing_mode|response_mode|type)$/;
-
 const PARTS = 'attributes, properties, fields, node, resource, record';
 
 /** Names of ids that any resource may have: those of one rank must agree. Strapi has a `documentId` beside the id. */
@@ -30,33 +26,9 @@ const LEAVES = {
     'cron_jobs.list': 'GET /automation/partner-cron-jobs/',
   },
   parameter: {
-    'spaces.provision.external_space_id': 'body:external_space_id',
-    'spaces.provision.name': 'body:space.name',
-    'spaces.provision.description': 'body:space.description',
-    'spaces.provision.is_org_wide': 'body:space.is_org_wide',
-    'spaces.provision.agents.template_id': 'body:agents[].template_id',
-    'spaces.provision.agents.name': 'body:agents[].name',
-    'spaces.provision.agents.auto_create_api_chat': 'body:agents[].auto_create_api_chat',
-    'spaces.provision.agents.api_chat_routing_mode': 'body:agents[].api_chat_routing_mode',
-    'sources.setup.name': 'body:name',
-    'sources.setup.reply_capable': 'body:reply_capable',
-    'sources.setup.routing_mode': 'body:routing_mode',
-    'messages.send.source_id': 'body:source_id',
-    'messages.send.session_id': 'body:session_id',
-    'messages.send.text': 'body:text',
-    'messages.send.external_message_id': 'body:external_message_id',
-    'messages.send.response_mode': 'body:response_mode',
     'messages.history.source_id': 'query:source_id',
     'messages.history.session_id': 'query:session_id',
     'messages.history.after_message_id': 'query:after_message_id',
-    'cron_jobs.create.agent_id': 'body:agent_id',
-    'cron_jobs.create.name': 'body:name',
-    'cron_jobs.create.instructions': 'body:instructions',
-    'cron_jobs.create.type': 'body:schedule.type',
-    'cron_jobs.create.minute': 'body:schedule.data.minute',
-    'cron_jobs.create.hour': 'body:schedule.data.hour',
-    'cron_jobs.create.day_of_week': 'body:schedule.data.day_of_week',
-    'cron_jobs.create.timezone': 'body:schedule.timezone',
     'documents.create.file': 'form:file',
     'file_attachments.create.file': 'form:file',
   },
@@ -153,7 +125,7 @@ export function isLeafName(name: string): name is LeafName {
   return Object.hasOwn(DEFAULTS, name);
 }
 
-/** Returns the leaves of an operation's parameters. */
+/** Returns the leaves of the parameters of an operation that the spec leaves open. The bodies of the others it fixes (§4). */
 export function parametersOf(operation: LeafName): readonly ParameterLeaf[] {
   return namesIn(LEAVES.parameter).filter((name) => name.startsWith(`${operation}.`));
 }
@@ -170,10 +142,10 @@ export function kindOf(name: LeafName): LeafKind {
 /** Whether the spec defines the default of a leaf. Otherwise, it is assumed. */
 export function isSpecified(name: LeafName): boolean {
   const kind = kindOf(name);
-  return kind === 'operation' ? !OPEN_METHODS.includes(name) : kind === 'slash' || DEFAULTS[name].startsWith('body:');
+  return kind === 'operation' ? !OPEN_METHODS.includes(name) : kind === 'slash';
 }
 
 /** Whether an operation or a parameter may be `none`. */
 export function mayBeNone(name: LeafName): boolean {
-  return kindOf(name) === 'operation' ? name.endsWith('.list') : OPTIONAL.test(name);
+  return kindOf(name) === 'operation' ? name.endsWith('.list') : name.startsWith('messages.history.');
 }

@@ -23,6 +23,7 @@ export interface Progress {
   /** Whether a page without items came before one with some: what a total has beside them may be missing there. */
   readonly hasHole: boolean;
   readonly step: PageStep | undefined;
+  /** The largest that any page stated, by path: one that a later page does not state still counts. */
   readonly totals: ReadonlyMap<string, number>;
   /** Whether the list changed between two pages: a total did, or an item came twice. */
   readonly hasShifted: boolean;
@@ -30,13 +31,24 @@ export interface Progress {
   readonly hasShrunk: boolean;
 }
 
+/** A stated count, and what was read of it. */
+interface Count {
+  readonly path: string;
+  readonly value: number;
+  readonly read: number;
+}
+
 /** Adds a page to what was read. @param added how many of its items are new */
 export function addPage(
   before: Progress | undefined,
   { signs, items, added, step }: { signs: readonly Sign[]; items: number; added: number; step: PageStep | undefined },
 ): Progress {
-  const totals = new Map(ofKind(signs, 'total').map(({ path, value }) => [path, Number(value)]));
-  const growth = [...totals].map(([path, total]) => total - (before?.totals.get(path) ?? total));
+  const totals = new Map(before?.totals);
+  const growth = ofKind(signs, 'total').map(({ path, value }) => {
+    const [total, known = total] = [Number(value), totals.get(path)];
+    totals.set(path, Math.max(total, known));
+    return total - known;
+  });
   return {
     items: (before?.items ?? 0) + added,
     pages: (before?.pages ?? 0) + 1,
@@ -67,12 +79,14 @@ export function formatStep(step: PageStep): string {
  * Returns the stated counts that do not agree with what was read: fewer pages than stated, or another number of items. A
  * session may have more items than stated, and the rest of one has no count.
  */
-function openCounts(signs: readonly Sign[], { items, pages }: Progress, extent: Extent): readonly Sign[] {
+function openCounts(signs: readonly Sign[], { items, pages, totals }: Progress, extent: Extent): readonly Count[] {
   if (extent === 'rest of a session') return [];
-  return signs.filter(({ kind, value }) => {
-    if (kind === 'pages') return Number(value) > pages;
-    return kind === 'total' && (Number(value) > items || (extent === 'list' && Number(value) < items));
-  });
+  const ofPages = ofKind(signs, 'pages').map(({ path, value }) => ({ path, value: Number(value), read: pages }));
+  const ofItems = [...totals].map(([path, value]) => ({ path, value, read: items }));
+  return [
+    ...ofPages.filter(({ value }) => value > pages),
+    ...ofItems.filter(({ value }) => value > items || (extent === 'list' && value < items)),
+  ];
 }
 
 /** Returns what speaks of more, and where. @param isSetWhole the user says that a page is all: totals count something else */
@@ -83,8 +97,7 @@ export function moreSigns(read: ReadPage, extent: Extent, isSetWhole: boolean): 
   const tokens = isOpen ? ofKind(signs, 'token').filter(isNext) : [];
   const announced = [...ofKind(signs, 'link'), ...tokens, ...ofKind(signs, 'more')].map(({ path }) => path);
   const counts = isSetWhole ? [] : openCounts(signs, progress, extent);
-  const readOf = (kind: Sign['kind']) => (kind === 'total' ? progress.items : progress.pages);
-  return [...announced, ...counts.map(({ kind, path, value }) => `${path}: ${value}, and ${readOf(kind)} read`)];
+  return [...announced, ...counts.map(({ path, value, read: count }) => `${path}: ${value}, and ${count} read`)];
 }
 
 /** Returns what in the first page of a session says that others come before: where it stands. */
@@ -95,15 +108,16 @@ export function earlierSigns({ signs, progress }: ReadPage, extent: Extent): rea
 /** Whether the service says that nothing comes after this page; `added up` if a stated total says so. */
 export function statedEnd({ signs, progress, page }: ReadPage, extent: Extent): 'stated' | 'added up' | undefined {
   if (openCounts(signs, progress, extent).length > 0) return undefined;
-  const isCounted = (kind: Sign['kind']) => extent !== 'rest of a session' && ofKind(signs, kind).length > 0;
-  if (isCounted('total')) return 'added up';
+  const isCounted = extent !== 'rest of a session';
+  if (isCounted && progress.totals.size > 0) return 'added up';
   const isNull = ofKind(signs, 'end').length > 0 && !ofKind(signs, 'token').some(isNext);
   const isFlagged = isNull || ofKind(signs, 'last').length > 0;
   // What announced this page announces no other one.
   const { step } = progress;
   const isLeftOut =
     (step?.kind === 'link' || step?.kind === 'token') && !isTextOrNumber(valueAt(step.path.split('.'), page));
-  return isCounted('pages') || isFlagged || isLeftOut ? 'stated' : undefined;
+  const isLastPage = isCounted && ofKind(signs, 'pages').length > 0;
+  return isLastPage || isFlagged || isLeftOut ? 'stated' : undefined;
 }
 
 /**

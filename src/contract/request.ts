@@ -3,40 +3,21 @@ import { isJsonObject, type JsonObject } from './json.ts';
 import { placeholdersIn } from './leaf-values.ts';
 import { type OperationLeaf, parametersOf } from './leaves.ts';
 
-type Scalar = string | number | boolean | undefined;
-
-/** The values by the names of the parameters, without the operation: `{ text }`, `{ agents: [{ name }] }`. */
-export type RequestValues = { readonly [name: string]: Scalar | readonly { readonly [name: string]: Scalar }[] };
+/** The values by the names of the parameters, without the operation: `{ space_id }`. */
+export type RequestValues = { readonly [name: string]: string | undefined };
 
 /** The service has no such operation, according to its contract. */
 export class NoOperation extends Error {}
 
-type Value = Scalar | readonly Scalar[];
-
-function findValue(values: RequestValues, [list = '', field = '']: readonly string[]): Value {
-  const found = values[list];
-  if (typeof found !== 'object') return field === '' ? found : undefined;
-  const items = found.map((item) => item[field]);
-  return items.every((item) => item === undefined) ? undefined : items;
-}
-
-/** Sets a value at a path of a body, or that of each item of a list: `agents[].name`. Creates missing objects. */
-function put(body: JsonObject, [step = '', ...rest]: readonly string[], value: Value): JsonObject {
-  const key = step.replace(/\[\]$/, '');
+/** Sets a value at a path of a body. Creates missing objects. */
+function put(body: JsonObject, [key = '', ...rest]: readonly string[], value: string): JsonObject {
   const inner = body[key];
-  const into = (target: unknown, each: Value): JsonObject => put(isJsonObject(target) ? target : {}, rest, each);
-  if (Array.isArray(value) && step.endsWith('[]')) {
-    const items: readonly unknown[] = Array.isArray(inner) ? inner : [];
-    return { ...body, [key]: value.map((each, index) => into(items[index], each)) };
-  }
-  if (rest.length > 0) return { ...body, [key]: into(inner, value) };
-  return value === undefined ? body : { ...body, [key]: value };
+  return { ...body, [key]: rest.length === 0 ? value : put(isJsonObject(inner) ? inner : {}, rest, value) };
 }
 
 const PLACEHOLDER = /\{(\w+)\}/g;
 
-function pathSegment(name: string, value: Value): string {
-  const text = typeof value === 'string' ? value : '';
+function pathSegment(name: string, text = ''): string {
   if (text === '' || text === '.' || text === '..' || !text.isWellFormed()) {
     throw new RangeError(`${JSON.stringify(text)} is not a valid ${name}.`);
   }
@@ -48,21 +29,22 @@ function withTrailingSlash(pathAndQuery: string, slash: ReturnType<Contract['sla
   return pathAndQuery.replace(/^([^?]*?)\/?(\?|$)/, slash === 'always' ? '$1/$2' : '$1$2') || '/';
 }
 
-/** Builds a request as the service expects it. @throws NoOperation; RangeError for a value that cannot be in a path */
+/**
+ * Builds a request as the service expects it: its path, and the parameters that the spec leaves open.
+ * @throws NoOperation; RangeError for a value that cannot be in a path
+ */
 export function buildRequest(contract: Contract, operation: OperationLeaf, values: RequestValues = {}) {
   const target = contract.operation(operation);
   if (target === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
   const written = withTrailingSlash(target.path, contract.slash());
-  const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, findValue(values, [name])));
+  const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, values[name]));
   const query = new URLSearchParams();
   let json: JsonObject | undefined;
   for (const leaf of parametersOf(operation)) {
     const [name, parameter] = [leaf.slice(operation.length + 1), contract.parameter(leaf)];
-    // A body is sent even if no value is: an empty one means that the service picks its defaults.
-    if (parameter?.place === 'body') json ??= {};
-    const value = placeholdersIn(target.path).includes(name) ? undefined : findValue(values, name.split('.'));
+    const value = placeholdersIn(target.path).includes(name) ? undefined : values[name];
     if (value === undefined) continue;
-    if (parameter?.place === 'query') query.append(parameter.path[0] ?? '', String(value));
+    if (parameter?.place === 'query') query.append(parameter.path[0] ?? '', value);
     if (parameter?.place === 'body') json = put(json ?? {}, parameter.path, value);
   }
   return {

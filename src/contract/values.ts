@@ -1,12 +1,5 @@
-import { isJsonObject } from './json.ts';
-
 /** What `ApiResponse` puts in place of a secret. It is never an id. */
 export const REDACTED = '[redacted]';
-
-/** Returns the plain value of MongoDB's extended JSON, `{"$oid": "65f0c0"}`; anything else as it is. */
-export function plain(value: unknown): unknown {
-  return isJsonObject(value) ? (value.$oid ?? value.$date ?? value) : value;
-}
 
 /** Returns an id as text; undefined for null, empty texts, booleans, fractions, and objects. */
 export function asId(value: unknown): string | undefined {

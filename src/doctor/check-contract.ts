@@ -1,23 +1,20 @@
-import { missingIn404 } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import type { Contract, Leaf } from '../contract/contract.ts';
 import { Fields } from '../contract/fields.ts';
 import { describeFields, isJsonObject } from '../contract/json.ts';
 import { fieldsOfResource, isLeafName, type LeafName } from '../contract/leaves.ts';
-import type { SessionRef } from '../contract/messages.ts';
-import { NotFoundError, type PartnerctlError, ServiceError } from '../errors.ts';
-import { describeUnproved, type ListRead, readService } from './read-service.ts';
+import { describeUnproved, isOfAllCalls, type ListRead, readService } from './read-service.ts';
 
 interface LeafFinding {
-  /** `unobservable` if no read shows it: only writes use it, or there was nothing to read. */
+  /** `unobservable` if the reads do not show it: there was nothing to read, or not all of it was. */
   readonly result: 'confirmed' | 'contradicted' | 'unobservable';
   /** What was seen: counts, keys, and types, never the values of fields. */
   readonly detail: string;
-  /** Whether a read should have shown it. */
-  readonly isNotable?: boolean;
 }
 
 export type LeafCheck = Leaf & LeafFinding;
+
+type Finding = readonly [leaf: LeafName, result: LeafFinding['result'], detail: string];
 
 /** Enough to see every field and to follow pages, without reading a whole service. */
 const MAX_ITEMS = 500;
@@ -25,59 +22,54 @@ const MAX_ITEMS = 500;
 /** Fields that every resource has. Others may be absent. */
 const ESSENTIAL: ReadonlySet<string> = new Set([
   ...['space.id', 'space.external_space_id', 'space.name', 'agent.id', 'agent.name'],
-  ...['message.id', 'message.text', 'message.author', 'cron_job.id', 'cron_job.agent_id', 'cron_job.name'],
+  ...['cron_job.id', 'cron_job.agent_id', 'cron_job.name'],
 ]);
 
-type Finding = readonly [leaf: LeafName, finding: LeafFinding];
-
 /**
- * Compares the contract with the service, by reads only: the spaces, the agents of one space, the scheduled jobs, and the
- * history of a session if one is given.
+ * Compares the contract with the lists of the service, by reads only.
+ * @returns what the reads show of it
  * @throws PartnerctlError for a failure that says nothing of the contract
  */
-export async function checkContract(http: Http, session: SessionRef | undefined): Promise<readonly LeafCheck[]> {
+export async function checkContract(http: Http): Promise<readonly LeafCheck[]> {
   const { contract } = http;
-  const { lists, session: probed } = await readService(http, { maxItems: MAX_ITEMS }, session);
-  const failure = lists.find(({ error }) => error && saysNothing(error))?.error;
+  const lists = await readService(http, { maxItems: MAX_ITEMS });
+  const failure = lists.find(isOfAllCalls)?.error;
   if (failure) throw failure;
-  const found = new Map(lists.flatMap((list) => [...findingsOf(list, contract), ...failureOf(list)]));
-  const hasEntries = lists.some(({ operation, items }) => operation.leaf === 'messages.history' && items.length > 0);
-  if (probed === 'ignored' || (probed === 'heeded' && hasEntries)) {
-    const detail = `with a session that does not exist, it is ${probed}`;
-    found.set('messages.history.session_id', { result: probed === 'heeded' ? 'confirmed' : 'contradicted', detail });
-  }
-  const unseen = { result: 'unobservable', detail: 'nothing that was read shows it' } as const;
-  return contract.leaves().map((leaf) => ({ ...leaf, ...(found.get(leaf.name) ?? unseen) }));
+  const findings = lists.flatMap((list) => [...findingsOf(list, contract), ...failureOf(list)]);
+  // What fails later says more of a leaf.
+  const found = new Map(findings.map(([leaf, result, detail]) => [leaf, { ...contract.leaf(leaf), result, detail }]));
+  return [...found.values()];
 }
 
 /** Returns what the items of a list show. */
 function findingsOf(list: ListRead, contract: Contract): readonly Finding[] {
-  const { operation, items, pages, isWhole } = list;
-  const { leaf, resource } = operation;
+  const { leaf, resource } = list.operation;
+  const { items, pages, error } = list;
   const [first] = items;
-  if (first === undefined) return [[leaf, { result: 'unobservable', detail: 'it has no items', isNotable: true }]];
-  const confirmed = { result: 'confirmed', detail: `read ${items.length} items in ${pages} pages` } as const;
+  if (first === undefined) return error ? [] : [[leaf, 'unobservable', 'it has no items']];
+  const read = `read ${items.length} items in ${pages === 1 ? 'one page' : `${pages} pages`}`;
   return [
-    [leaf, confirmed],
-    ['paths.trailing_slash', confirmed],
-    [`${leaf}.items`, confirmed],
-    [`${leaf}.next`, pagingFinding(list, confirmed.detail, isWhole)],
-    ...fieldsOfResource(resource).map((field): Finding => {
-      const valuesOf = (item: typeof first) => new Fields(item, resource, contract).all(field);
-      const count = items.filter((item) => valuesOf(item).some(({ value }) => value !== null)).length;
-      if (count > 0) return [field, { result: 'confirmed', detail: `in ${count} of ${items.length}` }];
-      const isExpected = ESSENTIAL.has(field) || contract.isChosen(field);
-      const detail = `in none of ${items.length}; the first is ${describeFields(first)}`;
-      return [field, { result: isExpected ? 'contradicted' : 'unobservable', detail }];
-    }),
+    [leaf, 'confirmed', read],
+    [`${leaf}.next`, ...endOf(list, read)],
+    ...fieldsOfResource(resource)
+      .filter((field) => ESSENTIAL.has(field) || contract.isChosen(field))
+      .map((field): Finding => {
+        const isSent = (item: typeof first) =>
+          new Fields(item, resource, contract).all(field).some(({ value }) => value !== null);
+        const count = items.filter(isSent).length;
+        if (count > 0) return [field, 'confirmed', `in ${count} of ${items.length}`];
+        return [field, 'contradicted', `in none of ${items.length}; the first is ${describeFields(first)}`];
+      }),
   ];
 }
 
-function pagingFinding(list: ListRead, read: string, isWhole: boolean | undefined): LeafFinding {
-  if (isWhole === undefined) return { result: 'unobservable', detail: `${read}, and not the last one` };
-  if (isWhole) return { result: list.pages > 1 ? 'confirmed' : 'unobservable', detail: read };
+function endOf(list: ListRead, read: string): readonly [LeafFinding['result'], string] {
+  const { pages, isWhole } = list;
+  if (isWhole === undefined) return ['unobservable', `${read}, and not the last one`];
+  // A single page shows no way to the next one.
+  if (isWhole) return [pages > 1 ? 'confirmed' : 'unobservable', read];
   const { message, hint } = describeUnproved([list]);
-  return { result: 'unobservable', detail: `${message} ${hint}`, isNotable: true };
+  return ['unobservable', `${message} ${hint}`];
 }
 
 /** Returns what the failure of a list, or an item that cannot be decoded, says of the contract. */
@@ -86,20 +78,6 @@ function failureOf({ operation: { leaf }, error }: ListRead): readonly Finding[]
   const { status = 200, why = '', details } = error.info;
   const detail = `${error.message} ${why.replaceAll('\n', ' ')}`.trim();
   const cause = isJsonObject(details) ? details.leaf : undefined;
-  if (status < 300 && typeof cause === 'string' && isLeafName(cause)) {
-    const answered = { result: 'confirmed', detail: `it answered with ${status}` } as const;
-    return [
-      [leaf, answered],
-      [cause, { result: 'contradicted', detail }],
-    ];
-  }
-  // The history of an unknown source or session is not found, either.
-  const isOfSession = leaf === 'messages.history' && error instanceof NotFoundError && missingIn404(error);
-  const isAllowed = status !== 403 && !isOfSession;
-  return [[leaf, { result: isAllowed ? 'contradicted' : 'unobservable', detail, isNotable: true }]];
-}
-
-/** Whether an error says nothing of the contract: every call would get it. */
-function saysNothing(error: PartnerctlError): boolean {
-  return [401, 402, 429].includes(error.info.status ?? 0) || error instanceof ServiceError;
+  if (status < 300 && typeof cause === 'string' && isLeafName(cause)) return [[cause, 'contradicted', detail]];
+  return [[leaf, status === 403 ? 'unobservable' : 'contradicted', detail]];
 }

@@ -4,21 +4,18 @@ import type { ProfileStore } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { profileInUse, resolveService } from '../config/settings.ts';
 import { PartnerctlError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
-import { probeService } from './read-service.ts';
+import { readService } from './read-service.ts';
 
 /** What the checks need of a command. */
 export interface DoctorContext {
   readonly version: string;
   readonly nodeVersion: string;
-  readonly platform: NodeJS.Platform;
   readonly config: ProfileStore;
   readonly flags: GlobalFlags;
   readonly env: Environment;
-  readonly clock: Clock;
   readonly signals: { readonly interrupt: AbortSignal };
   /** Aborts at an interrupt, and when the time of the command is up. */
   readonly abortSignal: AbortSignal;
@@ -32,6 +29,9 @@ export interface DoctorContext {
 type Result<Value> =
   | { readonly value: Value; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: PartnerctlError };
+
+/** A check reports the current state. Few items show their shape and, usually, that of the second page. */
+const LIMITS = { retries: 0, timeoutMs: 10_000, maxItems: 50 };
 
 /** The input of the checks. A field is undefined if an earlier failure, or --timeout, prevented finding it. */
 export type Facts = Awaited<ReturnType<typeof gatherFacts>>;
@@ -64,20 +64,18 @@ async function inspectState(context: DoctorContext) {
 
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */
 export async function gatherFacts(context: DoctorContext) {
-  const { version, nodeVersion, platform, env, config, flags, clock, abortSignal } = context;
-  const profiles = await attempt(context, 'the profiles', () => config.names().filter((name) => config.find(name)));
+  const { version, nodeVersion, env, config, flags, abortSignal } = context;
   const resolve = () => ({ ...resolveService(flags, env, config), profile: profileInUse(flags, env, config) });
-  const settings = profiles.error ? profiles : await attempt(context, 'the settings', resolve);
+  const settings = await attempt(context, 'the settings', resolve);
   const url = settings.value?.baseUrl.value;
   const proxy = url === undefined ? undefined : await attempt(context, 'the proxy', () => proxyFor(url, env));
   const isReady = proxy !== undefined && !proxy.error;
   const http = isReady ? await attempt(context, 'the token', () => context.http()) : undefined;
   const client = http?.value;
-  const probe = client && (await attempt(context, `the connection to ${url}`, () => probeService(client, clock)));
+  const read = client && (await attempt(context, `the connection to ${url}`, () => readService(client, LIMITS)));
   const state = abortSignal.aborted ? undefined : await attempt(context, 'the state', () => inspectState(context));
   return {
-    ...{ version, nodeVersion, isCi: Boolean(env.CI), profilesPath: config.pathOf() },
-    isExposed: profiles.error === undefined && config.isReadableByOthers(platform),
-    ...{ profiles, settings, proxy, tokenError: http?.error, probe: probe?.value, state },
+    ...{ version, nodeVersion, isCi: Boolean(env.CI) },
+    ...{ settings, proxy, tokenError: http?.error, lists: read?.value, state },
   };
 }

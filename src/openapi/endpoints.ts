@@ -5,7 +5,6 @@ import { listOf, type Shape, shapeOf } from './schema.ts';
 
 export interface QueryParameter {
   readonly name: string;
-  readonly isRequired: boolean;
   readonly shape: Shape;
 }
 
@@ -33,10 +32,8 @@ const FORM_TYPE = /^multipart\//i;
 
 function queryOf(item: JsonObject, operation: JsonObject): readonly QueryParameter[] {
   const given = [...listOf(operation.parameters), ...listOf(item.parameters)].filter(isJsonObject);
-  return given.flatMap(({ name, in: place, required, schema }) =>
-    typeof name === 'string' && place === 'query'
-      ? { name, isRequired: required === true, shape: shapeOf([schema]) }
-      : [],
+  return given.flatMap(({ name, in: place, schema }) =>
+    typeof name === 'string' && place === 'query' ? { name, shape: shapeOf([schema]) } : [],
   );
 }
 

@@ -1,6 +1,6 @@
 import { type ContractContext, readContract, writeImported } from '../config/contract-file.ts';
 import { Contract } from '../contract/contract.ts';
-import { DEFAULTS, isSpecified, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
+import { LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { InputError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import { openDocument } from './document.ts';
@@ -12,14 +12,7 @@ export interface ImportedChange {
   readonly leaf: LeafName;
   readonly old: string;
   readonly new: string;
-  /** `conflict` if the new value contradicts the specification. */
-  readonly status: 'change' | 'conflict';
   readonly evidence: string;
-}
-
-/** Many frameworks document paths without the trailing slash, which is no other path. */
-function isConflict(leaf: LeafName, value: string): boolean {
-  return isSpecified(leaf) && value.replace(/\/$/, '') !== DEFAULTS[leaf].replace(/\/$/, '');
 }
 
 /** Compares two imports. What the new one does not say has its default again. */
@@ -28,7 +21,7 @@ function compare(before: Contract, after: Contract, proposals: readonly Proposal
     const [{ value: old }, { value }] = [before.leaf(leaf), after.leaf(leaf)];
     if (old === value) return [];
     const evidence = proposals.find((each) => each.leaf === leaf)?.evidence ?? 'no longer in the document';
-    return [{ leaf, old, new: value, status: isConflict(leaf, value) ? 'conflict' : 'change', evidence }];
+    return [{ leaf, old, new: value, evidence }];
   });
 }
 
@@ -40,7 +33,7 @@ export async function readImport(context: DocumentContext & ContractContext, sou
     const why = errorMessage(error);
     throw new InputError(`The document cannot be used: ${from}`, { why, hint: 'Nothing was changed.' });
   });
-  const { proposals, questions, warnings } = proposeFromOpenApi(document, key.baseUrl);
+  const { proposals, questions } = proposeFromOpenApi(document, key.baseUrl);
   if (proposals.length === 0) {
     throw new InputError(`The document has no operation of the API: ${from}`, {
       hint: `Nothing was changed. Give the OpenAPI document of ${key.baseUrl}.`,
@@ -52,7 +45,6 @@ export async function readImport(context: DocumentContext & ContractContext, sou
     document: { from },
     changes: compare(new Contract({ imported: before.imported }), new Contract({ imported }), proposals),
     questions,
-    warnings,
     write: () => writeImported(context.config.directory, key, imported),
   };
 }

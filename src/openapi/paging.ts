@@ -29,11 +29,6 @@ export function isPaging({ name, shape }: QueryParameter): boolean {
   return Object.values(PAGE_PARAMETERS).some((pattern) => isCalled(name, shape, pattern));
 }
 
-/** Returns the first parameter without which a list is refused, and with which it is a part of all there is. */
-export function filterOf(query: readonly QueryParameter[]): QueryParameter | undefined {
-  return query.find((each) => each.isRequired && each.shape.default === undefined && !isPaging(each));
-}
-
 /** Finds how long pages are requested, as a value of `<list>.size`; undefined if the document states no maximum. */
 export function matchPageSize(query: readonly QueryParameter[]): string | undefined {
   const size = called(query, 'size');

@@ -1,6 +1,5 @@
 import { normalizeName } from '../contract/field-names.ts';
-import { parseParameter } from '../contract/leaf-values.ts';
-import { DEFAULTS, mayBeNone, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
+import { DEFAULTS, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 import type { Endpoint } from './endpoints.ts';
 import { isPaging } from './paging.ts';
 import { type Shape, shapeOf } from './schema.ts';
@@ -19,15 +18,15 @@ const HISTORY_NAMES: Partial<Record<ParameterLeaf, readonly string[]>> = {
   'messages.history.after_message_id': 'aftermessageid afterid after sinceid since lastmessageid'.split(' '),
 };
 
-/** Finds the places of an operation's parameters in a document; none of those that it is silent about. */
+/** Finds the places of the parameters that the spec leaves open (§4.7): those of a history, and the file of an upload. */
 export function matchParameters(endpoint: Endpoint): readonly ParameterMatch[] {
   const leaves = parametersOf(endpoint.leaf);
-  const [first] = leaves;
-  if (first && DEFAULTS[first].startsWith('form:')) return matchFile(first, endpoint);
-  return endpoint.leaf === 'messages.history' ? matchHistory(leaves, endpoint) : matchBody(leaves, endpoint);
+  if (endpoint.leaf === 'messages.history') return matchHistory(leaves, endpoint);
+  const file = leaves.find((leaf) => DEFAULTS[leaf].startsWith('form:'));
+  return file ? matchFile(file, endpoint) : [];
 }
 
-function matchHistory(leaves: readonly ParameterLeaf[], { method, query, json }: Endpoint): readonly ParameterMatch[] {
+function matchHistory(leaves: readonly ParameterLeaf[], { query, json }: Endpoint): readonly ParameterMatch[] {
   const inQuery = query.filter((each) => !isPaging(each) || /after/i.test(each.name));
   const inBody = [...json.properties].map(([name, schemas]) => ({ name, shape: shapeOf(schemas) }));
   const places = [
@@ -40,43 +39,12 @@ function matchHistory(leaves: readonly ParameterLeaf[], { method, query, json }:
     );
     return { leaf, found: named.find((each) => each !== undefined)?.value };
   });
-  const isSilent = query.length + inBody.length === 0 || (method === 'POST' && json.isOpen);
+  const isSilent = query.length + inBody.length === 0;
   const others = places.map(({ value }) => value).filter((value) => matches.every(({ found }) => found !== value));
   return matches.flatMap(({ leaf, found }) => {
     if (found === undefined && isSilent) return [];
     return [{ leaf, value: found ?? others }];
   });
-}
-
-/** Finds the parameters of a body where the spec has them, in whatever case the document writes their names. */
-function matchBody(leaves: readonly ParameterLeaf[], { json }: Endpoint): readonly ParameterMatch[] {
-  const paths = leaves.map((leaf) => ({ leaf, steps: parseParameter(DEFAULTS[leaf])?.path ?? [] }));
-  const known = new Set(paths.flatMap(({ steps }) => steps.map((step) => normalizeName(step.replace('[]', '')))));
-  return paths.flatMap(({ leaf, steps }): readonly ParameterMatch[] => {
-    const { path, lacking, inside } = locate(json, steps);
-    if (path !== undefined) return [{ leaf, value: `body:${path}` }];
-    if (lacking === undefined) return [];
-    if (mayBeNone(leaf)) return lacking.isClosed ? [{ leaf, value: 'none' }] : [];
-    const others = [...lacking.properties.keys()].filter((name) => !known.has(normalizeName(name)));
-    return [{ leaf, value: others.map((name) => `body:${inside}${name}`) }];
-  });
-}
-
-/** Follows a path through a body. @returns it as spelled, or the object that lacks a step, if it is closed */
-function locate(body: Shape, path: readonly string[]) {
-  let shape = body;
-  let inside = '';
-  for (const step of path) {
-    if (shape.isOpen) return {};
-    const wanted = normalizeName(step.replace('[]', ''));
-    const name = [...shape.properties.keys()].find((each) => normalizeName(each) === wanted);
-    if (name === undefined) return { lacking: shape, inside };
-    const inner = shapeOf(shape.properties.get(name) ?? []);
-    const isList = step.endsWith('[]');
-    inside += isList ? `${name}[].` : `${name}.`;
-    shape = isList ? shapeOf(inner.items) : inner;
-  }
-  return { path: inside.slice(0, -1) };
 }
 
 /** The file is the only binary field of the form, or its only field, or has the usual name. */

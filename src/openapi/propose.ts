@@ -1,6 +1,6 @@
 import { pathOfList, readList } from '../contract/body.ts';
 import { Contract } from '../contract/contract.ts';
-import { descend, isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
+import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { problemOf } from '../contract/leaf-values.ts';
 import { DEFAULTS, LEAF_NAMES, type LeafName, mayBeNone } from '../contract/leaves.ts';
 import { isListOperation, type ListOperation, OPERATIONS, type Operation } from '../contract/operations.ts';
@@ -8,9 +8,8 @@ import { UnknownShape } from '../contract/unknown-shape.ts';
 import { shellQuote } from '../platform/text.ts';
 import { type Endpoint, findEndpoint, operationsIn } from './endpoints.ts';
 import { exampleOf } from './example.ts';
-import { filterOf, matchNextPage, matchPageSize } from './paging.ts';
+import { matchNextPage, matchPageSize } from './paging.ts';
 import { matchParameters } from './parameters.ts';
-import { listOf } from './schema.ts';
 
 /** A value for a leaf that a document states. */
 export interface Proposal {
@@ -38,14 +37,11 @@ function attempt<Result>(read: () => Result): Result | UnknownShape {
 class Proposer {
   readonly proposals = new Map<LeafName, Proposal>();
   readonly questions: string[] = [];
-  readonly warnings: string[] = [];
 
   addEndpoint(operation: Operation, endpoint: Endpoint): void {
     const { leaf } = operation;
     const name = `${endpoint.method} ${endpoint.path}`;
-    const filter = leaf === 'cron_jobs.list' ? filterOf(endpoint.query)?.name : undefined;
-    if (filter === undefined) this.propose(leaf, name, name);
-    else this.turnOff(leaf, name, filter);
+    this.propose(leaf, name, name);
     for (const { leaf: parameter, value } of matchParameters(endpoint)) {
       if (typeof value === 'string') this.propose(parameter, value, `${name}, request`);
       else {
@@ -66,14 +62,6 @@ class Proposer {
     this.questions.push(`${why}; run: partnerctl contract set ${leaf} ${shellQuote(value)}`);
   }
 
-  /** A list of the jobs of something is not that of all: only the state can tell whether one exists. */
-  private turnOff(leaf: LeafName, name: string, filter: string): void {
-    this.propose(leaf, 'none', `${name} requires query:${filter}`);
-    this.warnings.push(
-      `${name} requires query:${filter}, and so does not list all jobs: ${leaf} becomes none, and only the state guards against a second job. If it lists all jobs with a value of ${filter}, run: partnerctl contract set ${leaf} ${shellQuote(`${name}?${filter}=<value>`)}`,
-    );
-  }
-
   private propose(leaf: LeafName, value: string, evidence: string): void {
     if (problemOf(leaf, value) === undefined) this.proposals.set(leaf, { leaf, value, evidence });
   }
@@ -87,23 +75,11 @@ class Proposer {
     const size = matchPageSize(endpoint.query);
     if (size !== undefined) this.propose(`${leaf}.size`, size, `${name}, query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const place = this.placeOf(body, operation);
-    if (place !== undefined) this.propose(`${leaf}.items`, place, `${name}, response`);
+    if (!(attempt(() => readList(body, operation)) instanceof UnknownShape))
+      this.propose(`${leaf}.items`, pathOfList(body, operation), `${name}, response`);
     const read = (page: unknown, contract: Contract) => readList(page, operation, contract.items(leaf));
     const [item] = this.readExample(body, `${name}, response`, operation, read) ?? [];
     if (item && !isEmptyObject(item)) this.readExample(item, `${name}, items`, operation, operation.read);
-  }
-
-  /** Returns where the list of a response is: of two lists, the one with items that can be read, and not messages about the call. */
-  private placeOf(body: unknown, operation: ListOperation): string | undefined {
-    const found = attempt(() => readList(body, operation));
-    if (!(found instanceof UnknownShape)) return pathOfList(body, operation);
-    const { value = '', other } = found.fix ?? {};
-    const [right, another] = (other === undefined ? [] : [value, other]).filter((path) => {
-      const [item] = listOf(descend(body, path));
-      return isJsonObject(item) && !(attempt(() => operation.read(item, this.contract())) instanceof UnknownShape);
-    });
-    return another === undefined ? right : undefined;
   }
 
   private contract(): Contract {
@@ -133,10 +109,10 @@ class Proposer {
   }
 }
 
-/** Returns a value per leaf, what the document leaves open, and what it turns off: the version at `baseUrl`. */
+/** Returns a value per leaf, and what the document leaves open: the version at `baseUrl`. */
 export function proposeFromOpenApi(document: JsonObject, baseUrl: string) {
   const proposer = new Proposer();
-  const { proposals, questions, warnings } = proposer;
+  const { proposals, questions } = proposer;
   const free = new Set(operationsIn(document).map(({ method, path }) => `${method} ${path}`));
   const operations: readonly Operation[] = Object.values(OPERATIONS);
   const missing = operations.filter((operation) => {
@@ -153,5 +129,5 @@ export function proposeFromOpenApi(document: JsonObject, baseUrl: string) {
     const names = missing.map(({ leaf }) => leaf).join(', ');
     proposer.ask(`the document does not describe ${names}`, first.leaf, [...free], '<METHOD> <path>');
   }
-  return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions, warnings };
+  return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions };
 }

@@ -6,10 +6,6 @@ export interface Shape {
   /** The schemas of each property, one for each part of the schema. */
   readonly properties: ReadonlyMap<string, readonly unknown[]>;
   readonly items: readonly unknown[];
-  /** Whether an object expressly has no others. */
-  readonly isClosed: boolean;
-  /** Whether an object may have others: none is described, or others are expressly allowed. */
-  readonly isOpen: boolean;
   /** `format`, and in OpenAPI 3.1 the media type of the content. */
   readonly formats: readonly string[];
   /** Whether it is a moment, and so no id. */
@@ -56,18 +52,13 @@ function partsOf(schemas: readonly unknown[], seen = new Set<JsonObject>()): rea
 /** Returns the shape of a value that all these schemas describe. */
 export function shapeOf(schemas: readonly unknown[]): Shape {
   const parts = partsOf(schemas);
-  const others = parts.flatMap((part) => [part.additionalProperties, part.unevaluatedProperties]);
   const [types, properties] = [new Set(parts.flatMap(typesOf)), propertiesIn(parts)];
-  const isClosed = others.includes(false);
-  const isExtensible = properties.size === 0 || others.some((other) => other === true || isJsonObject(other));
   const formats = parts.flatMap((part) => texts(part.format, part.contentMediaType));
   const first = (key: string): unknown => parts.find((part) => part[key] !== undefined)?.[key];
   return {
     types,
     properties,
     items: parts.flatMap(({ items }) => (items === undefined ? [] : [items])),
-    isClosed,
-    isOpen: (types.size === 0 || types.has('object')) && !isClosed && isExtensible,
     formats,
     isTime: formats.some((format) => /^(?:date|time)/.test(format)),
     choices: parts.flatMap((part) => [...listOf(part.enum), ...(part.const === undefined ? [] : [part.const])]),

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { sendJson, startFakeService } from '../support/fake-service.ts';
-import * as documents from '../support/openapi-documents.ts';
 import { type Data, list, object, openApi, operation, query, text } from '../support/openapi-documents.ts';
 import { type Ran, run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
@@ -37,7 +36,7 @@ function home(PARTNER_BASE_URL = 'http://127.0.0.1:9/v1') {
 interface Imported {
   readonly written: boolean;
   readonly document: { readonly from: string };
-  readonly changes: readonly Readonly<Record<'leaf' | 'old' | 'new' | 'status' | 'evidence', string>>[];
+  readonly changes: readonly Readonly<Record<'leaf' | 'old' | 'new' | 'evidence', string>>[];
 }
 
 describe('contract import', () => {
@@ -48,7 +47,7 @@ describe('contract import', () => {
     expect(shown.code).toBe(0);
     expect(shown.json<Imported>().written).toBe(false);
     const evidence = 'GET /automation/spaces/, response';
-    const change = { leaf: 'spaces.list.items', old: 'auto', new: 'rows', status: 'change', evidence };
+    const change = { leaf: 'spaces.list.items', old: 'auto', new: 'rows', evidence };
     expect(shown.json<Imported>().changes).toContainEqual(change);
     expect(shown.stderr).toContain('Nothing was written.');
     expect(shown.stderr).toMatch(
@@ -81,20 +80,6 @@ describe('contract import', () => {
     expect(await value('spaces.list.items')).toBe('data (override)');
   });
 
-  test('requires --accept for a value that contradicts the specification.', async () => {
-    const { importText, value, stored } = home();
-    const body = object('agentId', 'name', 'instructions', { schedule: {} });
-    const post = documents.write(body, object('id'));
-    const document = openApi({ '/automation/partner-cron-jobs/': { post } });
-    const refused = await importText(document, '--yes');
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain('The document contradicts the specification. Nothing was written.');
-    expect(refused.stderr).toContain('cron_jobs.create.agent_id: body:agent_id → body:agentId');
-    expect(stored()).toEqual([]);
-    expect((await importText(document, '--yes', '--accept')).code).toBe(0);
-    expect(await value('cron_jobs.create.agent_id')).toBe('body:agentId (imported)');
-  });
-
   test('has how a list is paged, and by how much: 250 spaces in three requests, and one that proves the end.', async () => {
     const all = Array.from({ length: 250 }, (_, index) => ({
       id: `s${index}`,
@@ -120,17 +105,6 @@ describe('contract import', () => {
       'limit=100&skip=200',
       'limit=100&skip=250',
     ]);
-  });
-
-  test('warns if it turns the list of jobs off, which guards against a second job, even with --quiet.', async () => {
-    const { importText, value } = home();
-    const jobs = list(object('id', 'agent_id', 'name'));
-    const parameters = [{ name: 'agent_id', in: 'query', required: true, schema: text }];
-    const paths = { '/automation/partner-cron-jobs/': { get: operation(jobs, { parameters }) } };
-    const ran = await importText(openApi(paths, {}, { openapi: '3.2.0' }), '--yes', '--quiet');
-    expect(ran.code).toBe(0);
-    expect(ran.stderr).toMatch(/^warning: .*requires query:agent_id.*cron_jobs\.list becomes none/);
-    expect(await value('cron_jobs.list')).toBe('none (imported)');
   });
 
   test('finds the document from the address of the service.', async () => {

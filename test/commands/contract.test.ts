@@ -97,7 +97,6 @@ describe('contract set and unset', () => {
       [['spaces.list', 'GET /../admin/'], 'must be a method and a path'],
       [['agents.list', 'GET /agents/'], 'needs the placeholder {space_id}'],
       [['cron_jobs.create', 'none'], 'cannot be none'],
-      [['spaces.provision.agents.template_id', 'body:template'], 'must have as many lists'],
       [['spaces.list.next', 'cursor'], 'must be auto, none'],
     ] as const)
       expect(await contract('set', ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });

@@ -141,7 +141,7 @@ describe('a message that was sent', () => {
     const { message, hint } = error();
     expect(message).toBe('The message m1 does not show in the history of session anna.');
     expect(hint).toContain('messages.history.*');
-    expect(hint).toContain('partnerctl contract check --source src --session anna');
+    expect(hint).toContain("partnerctl contract set messages.history.session_id 'query:<name>'");
     expect(hint).toContain('partnerctl chat wait');
   }
 

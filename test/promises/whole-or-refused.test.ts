@@ -403,6 +403,12 @@ test('A last page that is the page before once more is not the end of a list', a
   for (const argv of [JOBS, SPACES, ...guards(25)]) await expectRefused(service, argv, 'list.next');
 });
 
+test('A page without items and total, in place of page 3 of a list that stated 25, is not its end', async () => {
+  const service = await startLists(25, COUNTED);
+  service.intervene((page) => (page === 3 ? json({ count: 0, next: null, results: [] }) : undefined));
+  for (const argv of [JOBS, SPACES, ...guards(25)]) await expectRefused(service, argv, 'list.next');
+});
+
 test('A Link header that cannot be read is not taken for the end of a list', async () => {
   const service = await startLists(0, SILENT);
   service.respond(json([space(1)], 200, { link: '<?page=2; rel="next"' }));

@@ -88,7 +88,7 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: SET_LEAF, sends: 'nothing' },
   { words: 'contract unset spaces.list.items', sends: 'nothing', after: SET_LEAF },
   { words: 'contract import {openapi.json} --yes', sends: 'nothing' },
-  { words: `contract check ${IN_SESSION}`, sends: 'reads' },
+  { words: 'contract check', sends: 'reads' },
   { words: 'sandbox start', sends: 'nothing', runs: 'until Ctrl-C' },
   { words: 'sandbox run -- true', sends: 'nothing' },
   { words: 'sandbox rehearse {new.yaml} --seeds 1', sends: 'reads' },

@@ -74,8 +74,6 @@ interface Failure {
 export interface Service extends ListStyle {
   readonly name: string;
   readonly ids?: IdStyle | undefined;
-  /** How an id is written, if not as it is. */
-  readonly idAs?: (id: unknown) => unknown;
   /** The name of every resource's own id. By default `space_id`, `agent_id`, … */
   readonly id?: string | undefined;
   readonly casing?: 'camel' | 'pascal' | 'kebab' | undefined;
@@ -185,12 +183,11 @@ export function show(service: Service, resource: Resource, fact: Fact): Wire {
   return wire;
 }
 
-function wireValue({ author, time, idAs, casing }: Service, field: string, value: unknown): unknown {
+function wireValue({ author, time, casing }: Service, field: string, value: unknown): unknown {
   if (field === 'author') return author?.[value === 'user' ? 1 : 2] ?? value;
   if (field === 'created_at') return (time ?? ((ms) => new Date(ms).toISOString()))(Number(value));
   if (field === 'schedule') return keysInCase(value, casing);
-  const isAssigned = field.endsWith('_id') && !/^(external|session|template)_/.test(field);
-  return isAssigned && idAs ? idAs(value) : value;
+  return value;
 }
 
 /** Writes a specified name in the case of the service. */

@@ -1,7 +1,7 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { LeafCheck } from '../../doctor/check-contract.ts';
-import { ShapeError, UsageError } from '../../errors.ts';
+import { ShapeError } from '../../errors.ts';
 import { listResult, type ReportLine, type Tone } from '../../output/command-result.ts';
 import { shellQuote } from '../../platform/text.ts';
 
@@ -24,46 +24,32 @@ function contradiction(checks: readonly LeafCheck[], baseUrl: string): ShapeErro
   });
 }
 
-/** What needs action first; what no read shows is counted. */
-function toLines(checks: readonly LeafCheck[], hasSession: boolean): readonly ReportLine[] {
-  const notable = withResult(checks, 'unobservable').filter(({ isNotable }) => isNotable);
-  const seen = [...withResult(checks, 'contradicted'), ...notable, ...withResult(checks, 'confirmed')];
-  const lines = seen.map(({ name, result, detail }): ReportLine => {
+/** What needs action first. */
+function toLines(checks: readonly LeafCheck[]): readonly ReportLine[] {
+  const ordered = (['contradicted', 'unobservable', 'confirmed'] as const).flatMap((each) => withResult(checks, each));
+  return ordered.map(({ name, result, detail }) => {
     const [marker, tone] = MARKERS[result];
     return { indent: 0, marker: marker.padEnd(14), tone, text: [{ text: `${name}: ${detail}`, tone: 'plain' }] };
   });
-  const count = checks.length - seen.length;
-  const more = hasSession ? '' : ' --source and --session also check the history of a session.';
-  return [...lines, { indent: 0, text: `${count} not shown by any read (-o json lists them).${more}`, tone: 'dim' }];
 }
 
 export const check = () =>
   leaf('check', 'Compare the wire format with the service, by reads only', {
     description:
-      'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and reads the history of a session if one is given. Exits with 8 if anything is contradicted.',
+      'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and shows what they tell of the contract. Exits with 8 if anything is contradicted.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
-    examples: [
-      'partnerctl contract check  # check what the lists show',
-      'partnerctl contract check --source src_1 --session s-1  # also check the history of a session',
-    ],
-  })
-    .option('--source <source_id>', 'the source of the session whose history is read')
-    .option('--session <session_id>', 'the session whose history is read')
-    .action(
-      run(async (context, { source: source_id, session: session_id }) => {
-        if ((source_id === undefined) !== (session_id === undefined)) {
-          throw new UsageError('--source and --session must be used together: they name the history to read.');
-        }
-        const session = source_id && session_id ? { source_id, session_id } : undefined;
-        const { checkContract } = await import('../../doctor/check-contract.ts');
-        const http = await context.http();
-        context.progress.start('Reading what the service has');
-        const checks = await checkContract(http, session);
-        context.progress.stop();
-        return listResult(checks, [], {
-          json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),
-          report: () => toLines(checks, session !== undefined),
-          failure: () => contradiction(checks, http.baseUrl),
-        });
-      }),
-    );
+    examples: ['partnerctl contract check  # check what the lists show'],
+  }).action(
+    run(async (context) => {
+      const { checkContract } = await import('../../doctor/check-contract.ts');
+      const http = await context.http();
+      context.progress.start('Reading what the service has');
+      const checks = await checkContract(http);
+      context.progress.stop();
+      return listResult(checks, [], {
+        json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),
+        report: () => toLines(checks),
+        failure: () => contradiction(checks, http.baseUrl),
+      });
+    }),
+  );

@@ -1,25 +1,13 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { UsageError } from '../../errors.ts';
 import type { ImportedChange } from '../../openapi/import.ts';
-import { type Column, listResult, type Tone } from '../../output/command-result.ts';
-
-const TONES: Readonly<Record<ImportedChange['status'], Tone>> = { change: 'good', conflict: 'bad' };
+import { type Column, listResult } from '../../output/command-result.ts';
 
 const COLUMNS: readonly Column<ImportedChange>[] = [
   { header: 'LEAF', value: ({ leaf }) => leaf },
   { header: 'OLD', value: ({ old }) => old },
   { header: 'NEW', value: (change) => change.new },
-  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'EVIDENCE', value: ({ evidence }) => evidence, tone: () => 'dim', isNote: true },
 ];
-
-function conflictError(conflicts: readonly ImportedChange[]): UsageError {
-  return new UsageError('The document contradicts the specification. Nothing was written.', {
-    why: conflicts.map(({ leaf: name, old, new: value }) => `${name}: ${old} → ${value}`).join('\n'),
-    hint: 'If the document is right, add --accept.',
-    details: { conflicts },
-  });
-}
 
 function describeOutcome(number: number, isWritten: boolean): string {
   if (number === 0) return 'Nothing to change: the contract agrees with the document.';
@@ -36,24 +24,19 @@ export const importDocument = () =>
     examples: [
       'partnerctl contract import openapi.json  # show what the document would change',
       'partnerctl contract import https://api.example.com/v1 --yes  # import what the service publishes',
-      'partnerctl contract import openapi.yaml --yes --accept  # also where it contradicts the specification',
     ],
   })
     .argument('<file|url>', 'a file, - for standard input, an https URL, or the address of the service')
     .option('--yes', 'write the changes')
-    .option('--accept', 'also accept values that contradict the specification')
     .action(
-      run(async (context, typed, { yes = false, accept = false }) => {
+      run(async (context, typed, { yes = false }) => {
         const { readImport } = await import('../../openapi/import.ts');
-        const { document, changes, questions, warnings, write } = await readImport(context, typed);
-        const conflicts = changes.filter(({ status }) => status === 'conflict');
-        if (yes && !accept && conflicts.length > 0) throw conflictError(conflicts);
+        const { document, changes, questions, write } = await readImport(context, typed);
         if (yes) await write();
-        for (const warning of warnings) await context.warn(warning);
         for (const question of questions) await context.notice(`open: ${question}`);
         await context.notice(describeOutcome(changes.length, yes));
         return listResult(changes, COLUMNS, {
-          document: () => ({ document, written: yes, changes, questions, warnings }),
+          document: () => ({ document, written: yes, changes, questions }),
         });
       }),
     );

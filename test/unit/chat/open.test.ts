@@ -53,7 +53,7 @@ async function talk(polls: number, isShown: boolean): Promise<string[]> {
 test('A conversation says once that a message which was sent does not show in its history', async () => {
   const [missing, ...others] = await talk(60, false);
   expect(missing).toContain('The message m1 does not show in the history of session anna.');
-  expect(missing).toContain('partnerctl contract check --source src --session anna');
+  expect(missing).toContain('partnerctl contract set messages.history.session_id');
   expect(others).toEqual([]);
   expect(await talk(60, true)).toEqual([]);
 });

@@ -2,7 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseNext } from '../../../src/contract/leaf-values.ts';
 import { type PageResponse, readSigns } from '../../../src/contract/page-signs.ts';
-import { addPage, type Extent, formatStep, moreSigns, nextSteps, statedEnd } from '../../../src/contract/paging.ts';
+import {
+  addPage,
+  type Extent,
+  formatStep,
+  moreSigns,
+  nextSteps,
+  type Progress,
+  statedEnd,
+} from '../../../src/contract/paging.ts';
 
 interface Given {
   readonly page?: Partial<PageResponse>;
@@ -78,6 +86,21 @@ it('the rest of a session is not measured by the size of the session', () => {
   const rest: Given = { extent: 'rest of a session' };
   expect(read({ total: 9, has_previous: true }, rest)).toEqual({ steps: [], more: [], end: undefined });
   expect(read({ page: 1, pages: 2 }, rest).more).toEqual([]);
+});
+
+it.each([
+  ['a session whose last page states fewer messages than its first', { total: 0 }],
+  ['a session whose last page states no total any more', { next: null }],
+])('%s is not whole: nobody takes a message back', (_, body) => {
+  const pageOf = (said: object, itemCount: number, before?: Progress) => {
+    const page: PageResponse = { body: said, headers: {}, itemCount, nextLink: undefined };
+    const signs = readSigns(page);
+    const progress = addPage(before, { signs, items: itemCount, added: itemCount, step: undefined });
+    return { page, signs, progress, lastId: undefined };
+  };
+  const last = pageOf(body, 0, pageOf({ total: 5 }, 3).progress);
+  expect(moreSigns(last, 'session', false)).toEqual(['total: 5, and 3 read']);
+  expect(statedEnd(last, 'session')).toBeUndefined();
 });
 
 describe('a contract that says how the next page is requested', () => {

@@ -1,4 +1,4 @@
-import { numbers, objectIds, uuids } from '../facts.ts';
+import { numbers, uuids } from '../facts.ts';
 import { byOffset, byPage, byToken, type Service, UPLOADS_ACCEPTED } from '../service.ts';
 
 /* Web frameworks and the libraries that they are usually paged with, as they respond by default. */
@@ -150,17 +150,6 @@ const NODE: readonly Service[] = [
     slash: 'either',
   },
   {
-    name: 'mongo-extended-json',
-    ids: objectIds,
-    idAs: ($oid) => ({ $oid }),
-    id: '_id',
-    author: ['from', 'user', 'bot'],
-    paging: byPage(),
-    one: (fields) => ({ success: true, data: fields }),
-    list: ({ items, total, number, size }) => ({ success: true, data: items, total, page: number, limit: size }),
-    error: ({ sentence }) => ({ success: false, message: sentence }),
-  },
-  {
     name: 'strapi',
     ids: numbers,
     id: 'id',
@@ -199,24 +188,6 @@ const JVM_AND_NET: readonly Service[] = [
     }),
     error: ({ status, sentence }) => ({ timestamp: '2026-03-02T09:00:00Z', status, error: 'Error', message: sentence }),
     slash: 'never',
-  },
-  {
-    name: 'spring-slice',
-    ids: uuids,
-    id: 'id',
-    casing: 'camel',
-    author: ['senderRole', 'CUSTOMER', 'ASSISTANT'],
-    time: (ms) => ms,
-    paging: byPage('page', 0),
-    list: ({ items, number, from, size, hasNext }) => ({
-      content: items,
-      last: !hasNext,
-      first: from === 0,
-      number,
-      size,
-      numberOfElements: items.length,
-    }),
-    error: ({ status, sentence }) => ({ type: 'about:blank', title: 'Not Found', status, detail: sentence }),
   },
   {
     name: 'spring-hal',

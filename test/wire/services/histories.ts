@@ -99,29 +99,6 @@ export const HISTORIES: readonly Service[] = [
     impossible: { 'chat tail': 'Nothing tells the order of the messages.' },
   },
   {
-    name: 'inclusive-cursor',
-    ids: numbers,
-    id: 'id',
-    author: ['author', 'customer', 'bot'],
-    list: ({ items }) => items,
-    history: { cursor: 'inclusive' },
-  },
-  {
-    name: 'history-by-post',
-    ids: uuids,
-    id: 'id',
-    list: all,
-    history: { method: 'POST' },
-  },
-  {
-    name: 'conversation-parameter',
-    ids: uuids,
-    id: 'id',
-    fields: { 'message.session_id': 'conversation_id' },
-    list: all,
-    history: { parameters: { session: 'conversation_id' } },
-  },
-  {
     // The parameter of the session is not looked at under its specified name, and all sessions come.
     name: 'thread-parameter-unscoped',
     ids: numbers,

@@ -86,17 +86,6 @@ const PLATFORMS: readonly Service[] = [
     fileField: 'uploaded_data',
   },
   {
-    name: 'github',
-    ids: numbers,
-    id: 'id',
-    also: { '*.node_id': 'MDQ6VXNlcjE=', '*.url': 'https://api.example.com/v1/things/1' },
-    paging: byPage(),
-    list: ({ items }) => items,
-    headers: ({ next }): Record<string, string> =>
-      next ? { link: `<${next}>; rel="next", <${next}>; rel="last"` } : {},
-    error: ({ sentence }) => ({ message: sentence, documentation_url: 'https://docs.example.com/rest' }),
-  },
-  {
     name: 'slack',
     id: 'id',
     one: (fields, resource) => ({ ok: true, [resource]: fields }),
@@ -231,7 +220,10 @@ const BACK_OFFICES: readonly Service[] = [
     noJobList: 400,
     list: ({ key, items }) => ({ [key]: items }),
     impossible: { 'cron list': 'There is no list of all jobs.' },
-    untold: { fact: 'whether to provision a space that may exist unseen', operations: ['provision'] },
+    untold: {
+      fact: 'whether to provision a space, or create a job, that may exist unseen',
+      operations: ['provision', 'cron create'],
+    },
   },
   {
     // The total counts what other customers have, too.
