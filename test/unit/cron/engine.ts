@@ -1,5 +1,5 @@
 import type { ListedCronJob } from '../../../src/contract/resources.ts';
-import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
+import { forgetJob, recordJob } from '../../../src/cron/adopt-forget.ts';
 import type { CronContext } from '../../../src/cron/context.ts';
 import { type CreateDeps, type CreatedJob, ensureJobs, namedIn } from '../../../src/cron/ensure-jobs.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/find-lost.ts';
@@ -155,11 +155,11 @@ export class Engine {
   async adopt(job: Pick<CronJob, 'agent_id' | 'name'>, jobId: string, confirm: () => Promise<void>): Promise<void> {
     const listed = this.around.lookUp(jobId);
     const shown = listed && { ...listed, agent_text: undefined };
-    await adoptJob(this.asking(confirm), jobId, { origin: ORIGIN, ...job }, { yes: false, listed: shown });
+    await recordJob(this.asking(confirm), jobId, { origin: ORIGIN, ...job }, { yes: false, listed: shown });
   }
 
   async forget(job: Pick<CronJob, 'agent_id' | 'name'>, confirm: () => Promise<void>): Promise<void> {
-    await forgetJob(this.asking(confirm), keyOf(job), false);
+    await forgetJob(this.asking(confirm), keyOf(job), undefined, false);
   }
 
   private base() {
