@@ -109,7 +109,7 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     list: Knowledge['list'],
     isWatched = false,
   ): Decided {
-    const { origin, clock } = this.deps;
+    const { origin } = this.deps;
     const findLookAlikes = (job: CronJob) => {
       if (!this.lookAlikes || this.lookAlikes.list !== list) {
         const find = indexLookAlikes(list ?? 'closed', standings, origin, this.options.isNamed);
@@ -117,7 +117,7 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
       }
       return this.lookAlikes.find(job);
     };
-    const known = { ...this.options, standings, list, origin, isWatched, findLookAlikes, now: clock.now() };
+    const known = { ...this.options, standings, list, origin, isWatched, findLookAlikes };
     return wanted.map((each) => [each, judgeJob({ ...known, ...each })]);
   }
 

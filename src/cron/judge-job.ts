@@ -45,8 +45,6 @@ export interface Knowledge extends Subject, RunOptions {
   readonly findLookAlikes: (job: CronJob) => readonly LookAlike[];
   /** Whether this process did not find a recorded job in the list, and waited for as long as a service may take. */
   readonly isWatched: boolean;
-  /** Milliseconds since the epoch. Chooses words, never whether to send. */
-  readonly now: number;
 }
 
 export type Decision =
@@ -127,10 +125,10 @@ function decideListed(known: Knowledge, list: JobList): Decision {
 }
 
 function decideUnrecorded(known: Knowledge, [first]: readonly JobReservation[]): Decision {
-  const { list, ensure, dryRun, willRun, now } = known;
+  const { list, ensure, dryRun, willRun } = known;
   if (first) {
     if (first.isUnknown) return settled(unknown(known, first.at));
-    if (!ensure) return settled(blocked(known, 'in_progress', { since: first.at, now }));
+    if (!ensure) return settled(blocked(known, 'in_progress', { since: first.at }));
     if (!dryRun) return { kind: 'wait', reservation: first };
     return settled(willRun ? outcome('planned') : unknown(known, first.at));
   }

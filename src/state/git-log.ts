@@ -74,13 +74,7 @@ export class GitLog implements LogDriver {
 
   /** Commands read the log before they write. */
   write(lines: readonly string[]): Promise<void> {
-    return this.inTurn(async () => {
-      const isNew = this.known === NONE;
-      await this.append(lines);
-      if (!isNew) return;
-      const doubt = 'If the state should already be there, check the address.';
-      await this.deps.warn(`The branch ${this.branch} did not exist, and was created: ${this.label}. ${doubt}`);
-    });
+    return this.inTurn(() => this.append(lines));
   }
 
   async prepare(): Promise<undefined> {

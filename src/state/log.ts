@@ -226,8 +226,9 @@ export class Log {
 
   /** Appends the records that only another log has, unchanged and in order. @throws NotFoundError if there is none */
   async copyFrom(other: Log): Promise<{ readonly copied: number; readonly present: number }> {
-    const { exists, records } = await other.inspectIntact();
+    const { exists } = await other.inspect();
     if (!exists) throw new NotFoundError(`There is no state at ${other.label}.`, { hint: 'Check the address.' });
+    const { records } = await other.inspectIntact();
     const known = new Set((await this.read()).map(({ id }) => id));
     const missing = records.filter(({ record }) => !known.has(record.id));
     if (missing.length > 0) await this.write(missing.map(({ record }) => encode(record)));
@@ -260,7 +261,7 @@ export class Log {
     const content = await this.inspect();
     if (!content.exists && this.deps.mustExist) {
       throw new UsageError(`The state does not exist: ${this.label}`, {
-        why: 'In CI, a missing branch is not created: with a wrong address, what exists would be created again.',
+        why: 'It is not begun by itself: with a wrong address, what exists would be created again.',
         hint: `Check the address. To begin a new state: partnerctl state init ${shellQuote(this.label)}`,
       });
     }

@@ -72,11 +72,10 @@ async function openDriver(deps: StoreDeps): Promise<LogDriver> {
 /** Opens a log, which connects when first used. The caller closes it. @throws UsageError for an invalid address */
 export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
   const { env, clock, location, signal } = deps;
-  const mustExist = location.kind === 'git' && Boolean(env.CI);
   // A file never waits.
   const store = location.kind === 'file' ? undefined : delayed(signal, clock);
   const driver = await openDriver({ ...deps, signal: store?.signal ?? signal });
   const end = () => store?.abort(new Error('The log was closed.'));
   const interrupt = store && signal;
-  return new Log({ driver, author: authorOf(env), clock, redact, mustExist, interrupt, end });
+  return new Log({ driver, author: authorOf(env), clock, redact, mustExist: location.kind === 'git', interrupt, end });
 }

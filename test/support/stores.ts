@@ -48,7 +48,7 @@ export function storeKinds(): readonly StoreKind[] {
       },
       stop: async () => (await server)?.stop(),
     },
-    { name: 'git', fresh: async () => `git+file://${bareRepository()}#state`, stop: nothing },
+    { name: 'git', fresh: () => prepared(`git+file://${bareRepository()}#state`), stop: nothing },
   ];
 }
 
