@@ -5,10 +5,10 @@ import { comparableAgent } from '../contract/values.ts';
 import { InterruptedError, PartnerctlError, RefusedError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { groupBy } from '../platform/group-by.ts';
-import type { Creation, Lost, OnceDeps, SendOptions } from '../state/create-once.ts';
 import { type Ending, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
 import { LEASE_MS } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
+import type { Creation, Lost, OnceDeps, SendOptions } from '../state/reserve-and-send.ts';
 import type { CronContext } from './context.ts';
 import { findLostJobs } from './find-lost.ts';
 import {

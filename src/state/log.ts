@@ -85,6 +85,8 @@ export interface LogDeps {
   readonly redact: (text: string) => string;
   /** Whether a state that does not exist is refused where one is about to be used, not begun. */
   readonly mustExist?: boolean;
+  /** Called after the first record of a state that did not exist. */
+  readonly onBegin?: (label: string) => Promise<void>;
   /** Ends what reads at once: nothing depends on it any more. Records can still be written for some time. */
   readonly interrupt?: AbortSignal | undefined;
   /** Ends what the driver still waits for. */
@@ -276,11 +278,14 @@ export class Log {
 
   private write(lines: readonly string[]): Promise<void> {
     this.waiting = this.waiting.concat(lines);
-    this.next ??= this.writing.then(() => {
+    this.next ??= this.writing.then(async () => {
       const batch = this.waiting;
       this.waiting = [];
       this.next = undefined;
-      return this.deps.driver.write(batch);
+      const isNew = !this.content.exists;
+      this.content.exists = true;
+      await this.deps.driver.write(batch);
+      if (isNew) await this.deps.onBegin?.(this.label);
     });
     const mine = this.next;
     this.writing = mine.catch(() => undefined);

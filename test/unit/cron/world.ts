@@ -14,9 +14,9 @@ import {
   ServiceError,
   UsageError,
 } from '../../../src/errors.ts';
-import type { SendOptions } from '../../../src/state/create-once.ts';
 import { Log } from '../../../src/state/log.ts';
 import { decode, type LogRecord } from '../../../src/state/record.ts';
+import type { SendOptions } from '../../../src/state/reserve-and-send.ts';
 import { Standings } from '../../../src/state/standing.ts';
 
 const ORIGIN = 'https://partner.test/v1';
