@@ -114,11 +114,6 @@ function mapFields(
   return { minute: map('minute', minute), hour: map('hour', hour), day_of_week: map('day_of_week', day_of_week) };
 }
 
-/** Normalizes each field, so that equal meanings give equal texts. @throws ScheduleError */
-export function normalizeFields(fields: CronFields): CronFields {
-  return mapFields(fields, normalizeField);
-}
-
 /**
  * Parses a cron expression of five fields, or a short form such as `@daily`. The day of the month and the month must be
  * `*`: the service's schedule does not have them (spec §2).
@@ -240,7 +235,7 @@ function createTimeFormat(timeZone: string): (time: Date) => string {
 export async function nextRuns(schedule: CronSchedule, after: number, count: number): Promise<string[]> {
   const { Cron } = await import('croner');
   const { timezone } = schedule;
-  const cron = new Cron(formatExpression(normalizeFields(schedule)), { mode: '5-part', paused: true, timezone });
+  const cron = new Cron(formatExpression(mapFields(schedule, normalizeField)), { mode: '5-part', paused: true, timezone });
   return cron.nextRuns(count, new Date(after)).map(createTimeFormat(timezone));
 }
 
