@@ -235,7 +235,11 @@ function createTimeFormat(timeZone: string): (time: Date) => string {
 export async function nextRuns(schedule: CronSchedule, after: number, count: number): Promise<string[]> {
   const { Cron } = await import('croner');
   const { timezone } = schedule;
-  const cron = new Cron(formatExpression(mapFields(schedule, normalizeField)), { mode: '5-part', paused: true, timezone });
+  const cron = new Cron(formatExpression(mapFields(schedule, normalizeField)), {
+    mode: '5-part',
+    paused: true,
+    timezone,
+  });
   return cron.nextRuns(count, new Date(after)).map(createTimeFormat(timezone));
 }
 

@@ -78,17 +78,6 @@ describe('A push to a shared state', () => {
     expect(await cron.posted()).toBe(0);
   });
 
-  test('of six processes that start at once on a machine without a clone loses nothing', async () => {
-    const { address } = await branch();
-    const { run, create, expectJobs } = await openSite(address);
-    const names = Array.from({ length: 6 }, (_, n) => `job${n}`);
-    const machine = { HOME: tempDirectory() };
-    const all = await Promise.all(names.map((name) => create(name, machine)));
-    for (const ran of all) expect(ran.code, ran.stderr).toBe(0);
-    await expectJobs(...names);
-    expect((await run(['state', 'verify'], machine)).code).toBe(0);
-  });
-
   test('is shared by the jobs, spaces, and files of one command', async () => {
     const { repository, address } = await branch();
     const { sandbox, cron, run } = await openSite(address);
