@@ -6,7 +6,6 @@ import {
   isNotShown,
   type JobReservation,
   type JobStandings,
-  NOT_SHOWN,
   type RecordedJob,
   toNfc,
 } from './job.ts';
@@ -95,9 +94,8 @@ function unexplained({ job, key, origin, standings }: Knowledge, seen: readonly 
 function decideNew(known: Knowledge, seen: readonly string[] | undefined): Decision {
   const { job, createBeside } = known;
   if (isNotShown(job.instructions)) {
-    // One whose instructions are not known can only exist.
-    const message = `Job ${JSON.stringify(job.name)} of agent ${job.agent_id} does not exist, and its instructions are "${NOT_SHOWN}".`;
-    const error = new InputError(message, { hint: 'Fill in the instructions.' });
+    // One whose instructions are not known can only exist. A manifest says where they are missing.
+    const error = new InputError(`The instructions of the job ${JSON.stringify(job.name)} must be filled in.`);
     return settled(outcome('failed', { error }));
   }
   const mayBeside = typeof createBeside === 'boolean' ? createBeside : createBeside(job.agent_id);

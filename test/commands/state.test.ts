@@ -94,7 +94,7 @@ describe('state show', () => {
   });
 
   test('selects by the space, also the jobs of its agents and what ended them, by age, and by kind', async () => {
-    const agents = [{ key: 'a', agent_id: 'agt_1', template_id: 't', source_id: null }];
+    const agents = [{ agent_id: 'agt_1', name: 'Support', template_id: 't', source_id: null }];
     const space = line('space', '1', { origin: JOB.origin, external_space_id: 'acme-001', space_id: 'spc_1', agents });
     const other = line('cron.reserved', '5', { key: 'k5', data: { ...JOB, agent_id: 'agt_2' } });
     const ended = line('cron.released', '6', { key: 'k1', of: '2' });

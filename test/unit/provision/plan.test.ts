@@ -5,7 +5,6 @@ import { DuplicateError } from '../../../src/errors.ts';
 import type { Manifest } from '../../../src/provision/manifest.ts';
 import type { Observation } from '../../../src/provision/observe.ts';
 import { agentsOf, planSpace } from '../../../src/provision/plan.ts';
-import { agentKey } from '../../../src/state/space-record.ts';
 
 const NAMES = ['Support', 'Sales', 'Triage'];
 const TEMPLATES = ['tmpl_a', 'tmpl_b'];
@@ -49,7 +48,7 @@ describe('The plan of a space', () => {
     origin: 'o',
     external_space_id: 'acme',
     space_id: 's1',
-    agents: [{ key: agentKey({ name: 'Old', template_id }), agent_id: 'a1', template_id, source_id: null }],
+    agents: [{ agent_id: 'a1', name: 'Old', template_id, source_id: null }],
   });
 
   const refusals = ({ failures }: ReturnType<typeof planOf>) =>
@@ -96,7 +95,7 @@ describe('The plan of a space', () => {
     expect(refusals(planOf(both, { agents: two }))).toHaveLength(2);
     expect(refusals(planOf(both, { agents: two.slice(1) }))).toHaveLength(2);
     const record = (agent_id: string, template_id: string) => {
-      return { key: agentKey({ name: 'Support', template_id }), agent_id, template_id, source_id: null };
+      return { agent_id, name: 'Support', template_id, source_id: null };
     };
     const known = { ...fact('tmpl_a'), agents: [record('a2', 'tmpl_a'), record('a1', 'tmpl_b')] };
     const pairs = agentsOf(planOf(both, { agents: two, fact: known }));
