@@ -245,7 +245,7 @@ async function startGitSsh(...settings: readonly string[]) {
 describe.skipIf(!existsSync(SSHD))('A state in git over ssh', () => {
   test('is shared by two machines', async () => {
     const { address, variables } = await startGitSsh();
-    const { create, expectJobs } = await openSite(address, variables);
+    const { create, expectJobs } = await openSite(await prepared(address, variables), variables);
     for (const code of [0, 5]) expect((await create('daily')).code).toBe(code);
     await expectJobs('daily');
   });
