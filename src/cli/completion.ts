@@ -24,7 +24,7 @@ export const COMPLETED_BY: Readonly<Record<string, Completed | 'nothing'>> = {
   ...{ space: 'space', agent: 'agent', profile: 'profile', cron_job_id: 'cron_job_id' },
   ...{ 'cron_job_id|key': 'cron_job_id', external_space_id: 'external_space_id', glob: 'external_space_id' },
   ...{ leaf: 'leaf', prefix: 'leaf', 'api-path': 'api-path', zone: 'zone' },
-  ...{ source_id: 'nothing', session_id: 'nothing', message_id: 'nothing', id: 'nothing', key: 'nothing' },
+  ...{ source_id: 'nothing', session_id: 'nothing', message_id: 'nothing', id: 'nothing' },
   ...{ name: 'nothing', text: 'nothing', value: 'nothing', more: 'nothing', json: 'nothing', header: 'nothing' },
   ...{ n: 'nothing', duration: 'nothing', expression: 'nothing', pattern: 'nothing', template: 'nothing' },
   ...{ url: 'nothing', 'url-path': 'nothing', type: 'nothing', word: 'nothing', JMESPath: 'nothing' },

@@ -25,7 +25,7 @@ const SPACES: Batch<ExportResult> = {
   item: ({ external_space_id, space_id, status, error }) => {
     return { name: external_space_id ?? space_id, status, id: space_id, error, isUnfinished: status === 'left_out' };
   },
-  json: ({ index: _, isIncomplete: __, leftOut: left_out, error, ...result }) => {
+  json: ({ index: _, leftOut: left_out, error, ...result }) => {
     return { ...result, ...(left_out.length > 0 && { left_out }), error: errorJson(error) };
   },
   counts: (results) => countByStatus(results, TONES),

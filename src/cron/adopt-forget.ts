@@ -37,23 +37,22 @@ function unknownJobError(context: CronContext, named: string): NotFoundError {
   return new NotFoundError(`The state knows no job ${named}.`, { hint: showHint(context) });
 }
 
-/** Finds the selected job; a text is its key or id. Calls the service only to look up an agent by name. */
-async function findSelected(
-  context: CronContext,
-  all: JobStandings,
-  selection: NamedJob | string,
-): Promise<JobIdentity> {
-  if (typeof selection === 'object') {
-    const origin = await context.baseUrl();
-    if (origin === undefined) throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
-    return { origin, agent_id: await findAgent(context, selection), name: selection.name };
-  }
+/** @throws UsageError without a base URL; as `findAgent` */
+async function identify(context: CronContext, named: NamedJob): Promise<JobIdentity> {
+  const origin = await context.baseUrl();
+  if (origin === undefined) throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
+  return { origin, agent_id: await findAgent(context, named), name: named.name };
+}
+
+/** Finds a job by its key or id. @throws UsageError without one; NotFoundError if the state does not have it */
+function findKnown(context: CronContext, all: JobStandings, named: string | undefined): JobIdentity {
+  if (named === undefined) throw unnamedError(context);
   // Several services may have a job with this id.
-  const byId = new Map(all.objects().flatMap((job) => (job.object === selection ? [[job.key, job]] : [])));
-  const { objects, open } = all.of(selection);
+  const byId = new Map(all.objects().flatMap((job) => (job.object === named ? [[job.key, job]] : [])));
+  const { objects, open } = all.of(named);
   const found = objects.at(-1) ?? open[0] ?? (byId.size === 1 ? [...byId.values()][0] : undefined);
   if (found) return found.data;
-  throw unknownJobError(context, selection);
+  throw unknownJobError(context, named);
 }
 
 async function fetchListed(context: CronContext, cronJobId: string): Promise<ListedCronJob | undefined> {
@@ -74,40 +73,33 @@ async function fetchListed(context: CronContext, cronJobId: string): Promise<Lis
 }
 
 /**
- * Records a job of the service as the selected job; without a selection, as the one that the list shows.
- * @param selection the job, or its key in the state
- * @throws as `adoptJob`; NotFoundError if it is not listed, or not in the state; UsageError if no job is named
+ * Records a job of the service as the named job; without a name, as the one that the list shows.
+ * @throws NotFoundError if the service does not list it; UsageError if no job is named; as `findAgent` and `recordJob`
  */
-export async function adoptSelected(
-  context: CronContext,
-  cronJobId: string,
-  selection: NamedJob | string | undefined,
-  yes: boolean,
-) {
+export async function adoptJob(context: CronContext, cronJobId: string, named: NamedJob | undefined, yes: boolean) {
   const { baseUrl: origin } = await context.http();
   // A state that cannot be used is reported as such, not as a failure of the list.
-  const all = await (await context.log()).follow(JOB_KIND)();
-  const selected = selection === undefined ? undefined : await findSelected(context, all, selection);
-  if (selected && selected.origin !== origin) throw unknownJobError(context, String(selection));
+  await (await context.log()).read();
+  const agentId = named && (await findAgent(context, named));
   const listed = await fetchListed(context, cronJobId);
-  const { agent_id, name } = selected ?? listed ?? {};
-  if (typeof agent_id !== 'string' || typeof name !== 'string') throw unnamedError(context);
-  return await adoptJob(context, cronJobId, { origin, agent_id, name }, { yes, listed });
+  const { agent_id = listed?.agent_id, name = listed?.name } = { agent_id: agentId, name: named?.name };
+  if (agent_id === undefined || typeof name !== 'string') throw unnamedError(context);
+  return await recordJob(context, cronJobId, { origin, agent_id, name }, { yes, listed });
 }
 
 /**
- * Records a job of the service as the job of this agent and name.
+ * Records a job of the service as the job of this agent and name. Waits for nobody: it creates nothing, and a person has
+ * named the id.
  * @param options `listed` the job as the service lists it; undefined if the list cannot be read
  * @returns its key and what was recorded
  * @throws InputError if it is another job; UsageError if the user does not confirm; LocalError for the state
  */
-export async function adoptJob(
+export async function recordJob(
   context: CronContext,
   cron_job_id: string,
   job: JobIdentity,
   { yes, listed }: { readonly yes: boolean; readonly listed: ListedCronJob | undefined },
 ) {
-  const log = await context.log();
   const named = `job ${JSON.stringify(job.name)} of agent ${job.agent_id}`;
   if (listed && matchIdentity(listed, job.agent_id, job.name) === 'no') {
     throw new InputError(`${cron_job_id} is another job.`, {
@@ -115,9 +107,9 @@ export async function adoptJob(
       hint: NOTHING_CHANGED,
     });
   }
-  const key = cronKey(job);
-  // Waits for nobody: it creates nothing, and a person has named the id.
   await confirmChange(context, `Record ${cron_job_id} as ${named}?`, yes);
+  const log = await context.log();
+  const key = cronKey(job);
   const { objects, open } = (await log.follow(JOB_KIND)()).of(key);
   const shown = toJobData(job, { ...listed, schedule: completeSchedule(listed?.schedule) });
   // The list may leave out a part of the content.
@@ -131,14 +123,23 @@ export async function adoptJob(
 
 /**
  * Removes a job from the state, so that it can be created again. The job at the service stays.
- * @param selection the job, or its key or id
- * @throws NotFoundError if the state has no such job; UsageError if the user does not confirm; LocalError for the state
+ * @param typed its key or id
+ * @param selection its agent and name, in place of that
+ * @throws NotFoundError if the state has no such job; UsageError if it is named by both or neither, or the user does not
+ *   confirm; as `findAgent`; LocalError for the state
  */
-export async function forgetJob(context: CronContext, selection: NamedJob | string | undefined, yes: boolean) {
-  if (!selection) throw unnamedError(context);
+export async function forgetJob(
+  context: CronContext,
+  typed: string | undefined,
+  selection: NamedJob | undefined,
+  yes: boolean,
+) {
+  if (typed !== undefined && selection) {
+    throw new UsageError('A job is named by its key, or by --agent and --name, but not by both.');
+  }
   const log = await context.log();
   const all = await log.follow(JOB_KIND)();
-  const job = await findSelected(context, all, selection);
+  const job = selection ? await identify(context, selection) : findKnown(context, all, typed);
   const key = cronKey(job);
   const standing = all.of(key);
   if (standing.live.length === 0) throw unknownJobError(context, JSON.stringify(job.name));

@@ -5,10 +5,10 @@ import { comparableAgent } from '../contract/values.ts';
 import { InterruptedError, PartnerctlError, RefusedError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { groupBy } from '../platform/group-by.ts';
-import type { Creation, Lost, OnceDeps, SendOptions } from '../state/create-once.ts';
 import { type Ending, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
 import { LEASE_MS } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
+import type { Creation, Lost, OnceDeps, SendOptions } from '../state/reserve-and-send.ts';
 import type { CronContext } from './context.ts';
 import { findLostJobs } from './find-lost.ts';
 import {
@@ -114,7 +114,7 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     list: Knowledge['list'],
     isWatched = false,
   ): Decided {
-    const { origin, clock } = this.deps;
+    const { origin } = this.deps;
     const findLookAlikes = (job: CronJob) => {
       if (!this.lookAlikes || this.lookAlikes.list !== list) {
         const find = indexLookAlikes(list ?? 'closed', standings, origin, this.options.isNamed);
@@ -122,7 +122,7 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
       }
       return this.lookAlikes.find(job);
     };
-    const known = { ...this.options, standings, list, origin, isWatched, findLookAlikes, now: clock.now() };
+    const known = { ...this.options, standings, list, origin, isWatched, findLookAlikes };
     return wanted.map((each) => [each, judgeJob({ ...known, ...each })]);
   }
 

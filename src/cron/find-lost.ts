@@ -1,9 +1,9 @@
 import { isUnexpectedShape, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { groupBy } from '../platform/group-by.ts';
-import type { Lost } from '../state/create-once.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
+import type { Lost } from '../state/reserve-and-send.ts';
 import {
   findDifferences,
   JOB_KIND,

@@ -23,14 +23,9 @@ export function agentName({ agent: { by, value } }: AgentInput): string | undefi
   return by === 'name' ? value : undefined;
 }
 
-/** Reads how a job is named: by key, or --agent and --name; undefined if by neither. @throws UsageError if by both */
-export function parseSelection(
-  key: string | undefined,
-  { name, ...agent }: Options<'agent' | 'space' | 'name'>,
-): NamedJob | string | undefined {
-  const isNamed = [name, agent.agent, agent.space].some((value) => value !== undefined);
-  if (!isNamed) return key;
-  if (key !== undefined) throw new UsageError('A job is named by its key, or by --agent and --name, but not by both.');
+/** Reads --agent and --name; undefined without either. @throws UsageError if one is missing */
+export function parseNamedJob({ name, ...agent }: Options<'agent' | 'space' | 'name'>): NamedJob | undefined {
+  if ([name, agent.agent, agent.space].every((value) => value === undefined)) return undefined;
   if (name === undefined) throw new UsageError('--name is missing.');
   return { ...parseJobAgent(agent), name };
 }

@@ -6,7 +6,6 @@ import {
   isNotShown,
   type JobReservation,
   type JobStandings,
-  NOT_SHOWN,
   type RecordedJob,
   toNfc,
 } from './job.ts';
@@ -45,8 +44,6 @@ export interface Knowledge extends Subject, RunOptions {
   readonly findLookAlikes: (job: CronJob) => readonly LookAlike[];
   /** Whether this process did not find a recorded job in the list, and waited for as long as a service may take. */
   readonly isWatched: boolean;
-  /** Milliseconds since the epoch. Chooses words, never whether to send. */
-  readonly now: number;
 }
 
 export type Decision =
@@ -97,9 +94,8 @@ function unexplained({ job, key, origin, standings }: Knowledge, seen: readonly 
 function decideNew(known: Knowledge, seen: readonly string[] | undefined): Decision {
   const { job, createBeside } = known;
   if (isNotShown(job.instructions)) {
-    // One whose instructions are not known can only exist.
-    const message = `Job ${JSON.stringify(job.name)} of agent ${job.agent_id} does not exist, and its instructions are "${NOT_SHOWN}".`;
-    const error = new InputError(message, { hint: 'Fill in the instructions.' });
+    // One whose instructions are not known can only exist. A manifest says where they are missing.
+    const error = new InputError(`The instructions of the job ${JSON.stringify(job.name)} must be filled in.`);
     return settled(outcome('failed', { error }));
   }
   const mayBeside = typeof createBeside === 'boolean' ? createBeside : createBeside(job.agent_id);
@@ -127,10 +123,10 @@ function decideListed(known: Knowledge, list: JobList): Decision {
 }
 
 function decideUnrecorded(known: Knowledge, [first]: readonly JobReservation[]): Decision {
-  const { list, ensure, dryRun, willRun, now } = known;
+  const { list, ensure, dryRun, willRun } = known;
   if (first) {
     if (first.isUnknown) return settled(unknown(known, first.at));
-    if (!ensure) return settled(blocked(known, 'in_progress', { since: first.at, now }));
+    if (!ensure) return settled(blocked(known, 'in_progress', { since: first.at }));
     if (!dryRun) return { kind: 'wait', reservation: first };
     return settled(willRun ? outcome('planned') : unknown(known, first.at));
   }

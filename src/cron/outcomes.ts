@@ -7,7 +7,6 @@ import {
   unrecordedError,
   withHint,
 } from '../errors.ts';
-import { LEASE_MS } from '../state/lease.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import type { LookAlike } from './look-alikes.ts';
 import { completeSchedule, type ScheduleParts } from './schedule.ts';
@@ -68,9 +67,8 @@ type Reason = 'same' | 'different' | 'gone' | 'several' | 'ambiguous' | 'in_prog
 type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'schedule'>> & {
   readonly candidates?: readonly string[];
   readonly lookAlikes?: readonly LookAlike[];
-  /** When another process reserved the job, by its clock, and what time it is by the own one: for the words only. */
+  /** When another process reserved the job, by its clock. */
   readonly since?: string;
-  readonly now?: number;
 };
 
 function describeLookAlike({ cron_job_id, name, hasSameText }: LookAlike): string {
@@ -82,9 +80,8 @@ function describeLookAlike({ cron_job_id, name, hasSameText }: LookAlike): strin
 /** A job that is not created, because of another one. */
 export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {}): JobOutcome {
   const { key, command, consent = '--create-beside' } = subject;
-  const { cron_job_id = null, differences = [], schedule, lookAlikes = [], since = '', now = 0 } = evidence;
+  const { cron_job_id = null, differences = [], schedule, lookAlikes = [], since } = evidence;
   const { candidates = lookAlikes.flatMap(({ cron_job_id: id }) => id ?? []) } = evidence;
-  const isOld = now - Date.parse(since) >= LEASE_MS;
   const job = describeJob(subject);
   const forget = command(['cron', 'forget', key]);
   const explanations: Readonly<Record<Reason, readonly [message: string, hint: string]>> = {
@@ -106,9 +103,7 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
       `If it is this job, or, with its agent, if it is another's: ${adoptLine(subject, candidates[0] ?? '')}\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
     ],
     in_progress: [
-      isOld
-        ? `${job} was reserved by another run at ${since}, and no outcome is recorded.`
-        : `${job} is being created by another process.`,
+      `${job} was reserved by another run at ${since}, and no outcome is recorded.`,
       `Run it again later, or add --ensure to wait for its outcome. If that run was killed: ${command(['cron', 'reconcile'])}`,
     ],
     edited: [

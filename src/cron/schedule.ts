@@ -37,7 +37,6 @@ const EXPRESSION = ['minute', 'hour', 'day of month', 'month', 'day_of_week'];
 const SHORT_FORMS = new Map([
   ['@hourly', '0 * * * *'],
   ['@daily', '0 0 * * *'],
-  ['@midnight', '0 0 * * *'],
   ['@weekly', '0 0 * * 0'],
 ]);
 /** What a field may hold, in words. */
@@ -46,8 +45,6 @@ export const FIELD_VALUES = { minute: '0 to 59', hour: '0 to 23', day_of_week: '
 const HIGHEST = { minute: 59, hour: 23, day_of_week: 7 } as const;
 const SIZE = { minute: 60, hour: 24, day_of_week: 7 } as const;
 const RANGE = /^(?:\*|(\d+)(?:-(\d+))?)(?:\/(\d+))?$/;
-/** Of Quartz and other schedulers: no particular day, the last one, the nearest weekday, and the n-th one. */
-const UNSUPPORTED = /^(\?|\d*l|\d*w|lw|\d+#\d+)$/;
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const SHOWN_RUNS = 3;
 
@@ -75,8 +72,10 @@ function valuesOf(field: FieldName, typed: string): readonly number[] {
   const item = toNumbers(field, typed);
   const [matched, first, last = first, step = '1'] = RANGE.exec(item) ?? [];
   if (matched === undefined) {
-    const why = UNSUPPORTED.test(item) ? 'is not supported by the service' : 'is not valid';
-    throw fail(`${quoted(typed)} ${why}`, `Write * or ${values}; or lists, ranges, and steps: 1,3 or 1-5 or */2.`);
+    throw fail(
+      `${quoted(typed)} is not valid`,
+      `Write * or ${values}; or lists, ranges, and steps: 1,3 or 1-5 or */2.`,
+    );
   }
   const [from, to, by] = [Number(first ?? 0), Number(last ?? highest), Number(step)];
   if (from > highest || to > highest) throw fail(`${typed} is out of range (0-${highest})`, `Write ${values}.`);
@@ -113,11 +112,6 @@ function mapFields(
   map: (field: FieldName, text: string) => string,
 ): CronFields {
   return { minute: map('minute', minute), hour: map('hour', hour), day_of_week: map('day_of_week', day_of_week) };
-}
-
-/** Normalizes each field, so that equal meanings give equal texts. @throws ScheduleError */
-export function normalizeFields(fields: CronFields): CronFields {
-  return mapFields(fields, normalizeField);
 }
 
 /**
@@ -241,7 +235,11 @@ function createTimeFormat(timeZone: string): (time: Date) => string {
 export async function nextRuns(schedule: CronSchedule, after: number, count: number): Promise<string[]> {
   const { Cron } = await import('croner');
   const { timezone } = schedule;
-  const cron = new Cron(formatExpression(normalizeFields(schedule)), { mode: '5-part', paused: true, timezone });
+  const cron = new Cron(formatExpression(mapFields(schedule, normalizeField)), {
+    mode: '5-part',
+    paused: true,
+    timezone,
+  });
   return cron.nextRuns(count, new Date(after)).map(createTimeFormat(timezone));
 }
 

@@ -1,7 +1,7 @@
 import type { ListedAgent } from '../contract/resources.ts';
 import { looseName } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
-import { agentKey, type SpaceFact } from '../state/space-record.ts';
+import { recordOf, type SpaceFact } from '../state/space-record.ts';
 import { hasName, isNamedByIgnore } from './differences.ts';
 import type { Failure } from './failures.ts';
 import { type Manifest, type ManifestAgent, type ManifestDocument, sourceOf } from './manifest.ts';
@@ -42,9 +42,8 @@ export function pairAgents(
   const usable = all.filter(({ agent_id: id }) => !isNamedByIgnore(ignore, { resource: 'agent', id, name: null }));
   const found = new Map<ManifestAgent, ListedAgent>();
   const unclear = new Map<ManifestAgent, readonly ListedAgent[]>();
-  const recordedIds = new Map(fact?.agents.map(({ key, agent_id }) => [key, agent_id]));
   const rules: readonly ((agent: ListedAgent, by: ManifestAgent) => boolean)[] = [
-    ({ agent_id }, by) => recordedIds.size > 0 && recordedIds.get(agentKey(by)) === agent_id,
+    ({ agent_id }, by) => recordOf(fact, by)?.agent_id === agent_id,
     (agent, by) => hasName(agent, by.name) && agent.template_id === by.template_id,
     (agent, by) => hasName(agent, by.name) && (agent.template_id === undefined || by.template_id === undefined),
   ];

@@ -7,7 +7,7 @@ import { isJsonObject } from '../contract/json.ts';
 import type { ListedAgent } from '../contract/resources.ts';
 import { OutcomeUnknownError, PartnerctlError, RateLimitError, ServiceError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
-import { agentKey, SPACE_TYPE, type SpaceFact } from '../state/space-record.ts';
+import { SPACE_TYPE, type SpaceFact } from '../state/space-record.ts';
 import { pairAgents } from './agents.ts';
 import { sourceDifferences, wantedChat, withoutIgnored } from './differences.ts';
 import {
@@ -174,7 +174,7 @@ async function recordSpace({ log, facts, http }: ProvisionDeps, progress: Progre
     const { template_id } = wanted;
     return agent_id === null || template_id === undefined
       ? []
-      : [{ key: agentKey(wanted), agent_id, name: wanted.name, template_id, source_id }];
+      : [{ agent_id, name: wanted.name, template_id, source_id }];
   });
   const ids = new Set(current.map(({ agent_id }) => agent_id));
   const older = earlier?.space_id === space_id ? earlier.agents.filter(({ agent_id }) => !ids.has(agent_id)) : [];

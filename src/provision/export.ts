@@ -8,7 +8,6 @@ import { findSpace, parseReference } from '../api/references.ts';
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
-import { NOT_SHOWN } from '../cron/job.ts';
 import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
 import { describeFileError, InputError, InterruptedError, LocalError, PartnerctlError, stopsRun } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
@@ -36,8 +35,6 @@ export interface ExportResult {
   /** How many of them the file describes. */
   readonly agents: number;
   readonly jobs: number;
-  /** Whether the service does not show a text in it. */
-  readonly isIncomplete: boolean;
   /** What no manifest can describe. */
   readonly leftOut: readonly Unmanaged[];
   /** `left_out`: no manifest can describe the space, and the error says why. */
@@ -45,10 +42,7 @@ export interface ExportResult {
   readonly error: unknown;
 }
 
-export interface ExportContext
-  extends Pick<CronContext, 'abortSignal' | 'clock' | 'io' | 'progress' | 'http' | 'log' | 'warn'> {
-  notice(text: string): Promise<void>;
-}
+type ExportContext = Pick<CronContext, 'abortSignal' | 'clock' | 'io' | 'progress' | 'http' | 'log' | 'warn'>;
 
 interface ExportOptions extends Selection {
   readonly out: string;
@@ -142,7 +136,7 @@ async function exportSpace(
   options: ExportOptions,
 ): Promise<Omit<ExportResult, 'index'>> {
   const { space_id, external_space_id = null } = space;
-  const nothing = { file: null, external_space_id, space_id, agents: 0, jobs: 0, isIncomplete: false, leftOut: [] };
+  const nothing = { file: null, external_space_id, space_id, agents: 0, jobs: 0, leftOut: [] };
   try {
     const agents = new Map<string, ListedAgent>();
     for await (const agent of listAgents(http, space_id)) agents.set(agent.agent_id, agent);
@@ -156,8 +150,7 @@ async function exportSpace(
     const status = await save(file, found, exported, options);
     const count = manifest.agents.flatMap(({ cron = [] }) => cron).length;
     const counts = { agents: manifest.agents.length, jobs: count, leftOut };
-    const isIncomplete = JSON.stringify(manifest).includes(NOT_SHOWN);
-    return { file, external_space_id: id, space_id, ...counts, isIncomplete, status, error: undefined };
+    return { file, external_space_id: id, space_id, ...counts, status, error: undefined };
   } catch (error) {
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
     return { ...nothing, status: 'failed', error };
@@ -182,17 +175,13 @@ export function exportSpaces(
       throw new LocalError(`Cannot write into ${options.out}.`, { why: describeFileError(error), cause: error });
     });
     const fleet = await readFleet(context, references, options);
-    let isIncomplete = false;
     const run = async (space: ListedSpace, index: number): Promise<void> => {
       const result = await exportSpace(fleet, space, options);
-      isIncomplete ||= result.isIncomplete;
       for (const { resource, id, name, reason } of result.leftOut)
         await context.warn(`${result.file} leaves out ${resource} ${JSON.stringify(name ?? '')} (${id}): ${reason}.`);
       emit({ index, ...result });
     };
     const limit = pLimit(CONCURRENCY);
     await Promise.all(fleet.spaces.map((space, index) => limit(() => run(space, index))));
-    const meaning = `note: "${NOT_SHOWN}" in the files is what the service does not show. Fill it in before you`;
-    if (isIncomplete) await context.notice(`${meaning} provision another service from them.`);
   });
 }

@@ -3,7 +3,6 @@ import type { ListedAgent } from '../contract/resources.ts';
 import type { CronResult } from '../cron/ensure-jobs.ts';
 import { type CronJob, NOT_SHOWN } from '../cron/job.ts';
 import { InputError, OutcomeUnknownError } from '../errors.ts';
-import { agentKey } from '../state/space-record.ts';
 import { findEditedAgents, pairAgents } from './agents.ts';
 import {
   agentDifferences,
@@ -88,13 +87,10 @@ export function agentsOf({ steps }: SpacePlan): readonly PlannedAgent[] {
   return steps.flatMap((step) => (step.op === 'install_agent' ? [step.agent] : []));
 }
 
-/** The agents that exist: as they are listed, or else as the state recorded them, by the names of the manifest. */
-function presentAgents({ agents, fact }: Observation, wanted: readonly ManifestAgent[]): readonly ListedAgent[] {
-  if (agents) return agents;
-  return (fact?.agents ?? []).map(({ key, agent_id, template_id, source_id }) => {
-    const named = wanted.find(({ name }) => agentKey({ name, template_id }) === key);
-    return { agent_id, name: named?.name, template_id, source_id: source_id ?? undefined, item: {} };
-  });
+/** The agents that exist: as they are listed, or else as the state recorded them. */
+function presentAgents({ agents, fact }: Observation): readonly ListedAgent[] {
+  const recorded = fact?.agents.map((each) => ({ ...each, source_id: each.source_id ?? undefined, item: {} }));
+  return agents ?? recorded ?? [];
 }
 
 /**
@@ -192,7 +188,7 @@ export function planSpace(document: ManifestDocument, observation: Observation, 
   const { manifest, index } = document;
   const { space, fact } = observation;
   const space_id = space?.space_id ?? null;
-  const present = space ? presentAgents(observation, manifest.agents) : [];
+  const present = space ? presentAgents(observation) : [];
   const pairing = pairAgents(manifest, present, fact);
   const { pairs, free } = pairing;
   // The list may not show the source that an earlier run set up.

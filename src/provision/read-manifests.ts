@@ -89,22 +89,20 @@ export function parseManifests(
 
 /**
  * Reads the documents of manifest files; nothing is sent. With rows, each file is read once for each row.
- * @param options where the values of variables come from; and --create-beside, which may have taken the file as its value
+ * @param options where the values of variables come from
  * @param given the values of variables, if they are read already
  * @throws InputError that shows every mistake with file, line, and column; UsageError without a file; as `readVariables`
  */
 export async function readManifests(
   context: VariablesContext,
   files: readonly string[],
-  options: VariableOptions & { readonly createBeside?: readonly string[] },
+  options: VariableOptions,
   given?: Variables,
 ): Promise<readonly ManifestDocument[]> {
   if (files.length === 0) {
-    const taken = options.createBeside?.at(-1);
-    const hint = taken
-      ? `--create-beside took ${taken} as its value. Give the external_space_id of a space, and then the file: --create-beside <external_space_id> ${taken}`
-      : 'Give a YAML file, a directory, or - for standard input.';
-    throw new UsageError('No manifest is given.', { hint });
+    throw new UsageError('No manifest is given.', {
+      hint: 'Give a YAML file, a directory, or - for standard input.',
+    });
   }
   const variables = given ?? (await readVariables(context, options));
   const { lookup, table } = variables;

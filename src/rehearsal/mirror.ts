@@ -16,7 +16,7 @@ import { jobsByAgent } from '../provision/snapshot.ts';
 import { scheduleSchema } from '../sandbox/cron.ts';
 import type { Agent, ChatSource, CronJob, Space } from '../sandbox/rows.ts';
 import type { LogRecord } from '../state/record.ts';
-import { agentKey, readFacts } from '../state/space-record.ts';
+import { readFacts } from '../state/space-record.ts';
 import { Standings } from '../state/standing.ts';
 
 /** What exists at the service, as a sandbox stores it, with the ids of the service. */
@@ -58,15 +58,6 @@ function toSpace({ space_id, ...listed }: PresentSpace, external_space_id: strin
 
 /** What is known of an agent where the service lists none. */
 type KnownAgent = Pick<ListedAgent, 'agent_id' | 'name' | 'template_id' | 'source_id' | 'source'>;
-
-/** The agents that the service lists, or else those that the state recorded and the manifest names. */
-function knownAgents({ agents, fact }: Observation, { manifest }: ManifestDocument): readonly KnownAgent[] {
-  if (agents) return agents;
-  return (fact?.agents ?? []).flatMap(({ key, agent_id, source_id }) => {
-    const wanted = manifest.agents.find((each) => agentKey(each) === key);
-    return wanted ? [{ agent_id, source_id, name: wanted.name, template_id: wanted.template_id }] : [];
-  });
-}
 
 /** Where the service shows no templates, the recorded one counts, else that of the manifest, as in `pairAgents`. */
 function toAgent(agent: KnownAgent, space_id: string, { fact }: Observation, { manifest }: ManifestDocument): Agent {
@@ -147,7 +138,8 @@ export async function readMirror(
     const { space } = seen;
     if (!space) continue;
     mirror.spaces.push(toSpace(space, document.manifest.external_space_id));
-    for (const known of knownAgents(seen, document)) {
+    // As they are listed, or else as the state recorded them.
+    for (const known of seen.agents ?? seen.fact?.agents ?? []) {
       const agent = toAgent(known, space.space_id, seen, document);
       const own = jobs.get(comparableAgent(agent.agent_id)) ?? [];
       mirror.agents.push(agent);

@@ -1,16 +1,16 @@
 import pLimit from 'p-limit';
 import { LocalError, PartnerctlError, ServiceError, stopsRun } from '../errors.ts';
+import { waitOutLeases } from './lease.ts';
 import {
   CONCURRENCY,
   type Creation,
-  createOnce,
   type Lost,
   type OnceDeps,
   type Result,
+  reserveAndSend,
   type Sender,
   type SendOptions,
-} from './create-once.ts';
-import { waitOutLeases } from './lease.ts';
+} from './reserve-and-send.ts';
 import type { Reservation, Standings } from './standing.ts';
 
 /* The one loop of jobs and of uploads. A feature judges, sends, and finds what was lost; it does not loop. */
@@ -153,7 +153,7 @@ class EnsureRun<Wanted, Data, Outcome> {
     const lost = new Map<Lost<Data>, Wanted>();
     let [late, answered] = [0, 0];
     const post = (wanted: Wanted, options: SendOptions) => this.post(wanted, options);
-    await createOnce(deps, { kind: feature.kind, read: this.read, post }, creations, (wanted, result) => {
+    await reserveAndSend(deps, { kind: feature.kind, read: this.read, post }, creations, (wanted, result) => {
       if (result.kind === 'late') late += 1;
       else if (result.kind === 'unknown') lost.set(result, wanted);
       else if (result.kind !== 'taken') {

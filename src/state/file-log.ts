@@ -64,13 +64,10 @@ async function explained<Value>(path: string, doing: 'read' | 'written', act: ()
 interface Progress {
   /** Its inode and device. */
   readonly file: string;
-  /** The end of the last line that was read, and the bytes before it, by which a file that was rewritten is noticed. */
+  /** The end of the last line that was read, and its number. */
   readonly offset: number;
-  readonly tail: Buffer;
   readonly line: number;
 }
-
-const TAIL_BYTES = 64;
 
 async function readTo(file: FileHandle, start: number, end: number): Promise<Buffer> {
   const bytes = Buffer.alloc(end - start);
@@ -83,27 +80,17 @@ async function readTo(file: FileHandle, start: number, end: number): Promise<Buf
   return bytes.subarray(0, length);
 }
 
-/** Reads what a file has beyond `done`; all of it if it is another file, or was rewritten. */
+/** Reads what a file has beyond `done`; all of it if it is another file, or has become shorter. */
 async function readMore(file: FileHandle, done: Progress | undefined): Promise<[LoadedLines, Progress]> {
   const { ino, dev, size } = await file.stat();
   const id = `${ino} ${dev}`;
-  if (done?.file === id && size >= done.offset) {
-    const bytes = await readTo(file, done.offset - done.tail.length, size);
-    const fresh = bytes.subarray(done.tail.length);
-    if (done.tail.equals(bytes.subarray(0, done.tail.length))) return toLines(fresh, done);
-  }
-  return toLines(await readTo(file, 0, size), { file: id, offset: 0, tail: Buffer.alloc(0), line: 0 });
-}
-
-function toLines(bytes: Buffer, { file, offset, tail, line: from }: Progress): [LoadedLines, Progress] {
+  const isSame = done?.file === id && size >= done.offset;
+  const { offset, line: from } = isSame ? done : { offset: 0, line: 0 };
+  const bytes = await readTo(file, offset, size);
   // Decoding UTF-8 costs more than all else of a large log.
   const lines = bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8').split(/\r?\n/);
-  const end = bytes.lastIndexOf('\n') + 1;
-  const next = Buffer.concat([tail, bytes.subarray(Math.max(0, end - TAIL_BYTES), end)]).subarray(-TAIL_BYTES);
-  return [
-    { from, lines },
-    { file, offset: offset + end, tail: next, line: from + lines.length - 1 },
-  ];
+  const next = { file: id, offset: offset + bytes.lastIndexOf('\n') + 1, line: from + lines.length - 1 };
+  return [{ from, lines }, next];
 }
 
 /** The log in a local file. Each write is one call: the system keeps those of several processes whole and in order. */

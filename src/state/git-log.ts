@@ -15,12 +15,9 @@ import type { LoadedLines, LogDriver, StoreDeps } from './log.ts';
  */
 
 const FILE = 'state.jsonl';
-/** The server refuses the push by its own rules. Otherwise, another pusher may have been faster. */
-const REFUSED = /hook declined|protected branch|permission denied|currently checked out/i;
-
-/** No further attempt helps: the repository is not there, or this user may not read it. */
+/** No further attempt helps: the repository is not there, this user may not use it, or its rules refuse a push. */
 const FINAL =
-  /not found|does not exist|not appear to be a git|permission denied|authentication failed|could not read (username|password)|host key verification|not support/i;
+  /not found|does not exist|not appear to be a git|permission denied|authentication failed|could not read (username|password)|host key verification|not support|hook declined|protected branch|currently checked out/i;
 
 /** The branch at one moment. */
 interface Tip {
@@ -74,13 +71,7 @@ export class GitLog implements LogDriver {
 
   /** Commands read the log before they write. */
   write(lines: readonly string[]): Promise<void> {
-    return this.inTurn(async () => {
-      const isNew = this.known === NONE;
-      await this.append(lines);
-      if (!isNew) return;
-      const doubt = 'If the state should already be there, check the address.';
-      await this.deps.warn(`The branch ${this.branch} did not exist, and was created: ${this.label}. ${doubt}`);
-    });
+    return this.inTurn(() => this.append(lines));
   }
 
   async prepare(): Promise<undefined> {
@@ -116,7 +107,7 @@ export class GitLog implements LogDriver {
       if (now !== NONE && lines.every((line) => now.text.includes(line))) return;
       // Others were first: as long as they make progress, this process will.
       if (now.commit !== base.commit) until = clock.monotonic() + PERSISTENCE_MS;
-      else if (isLate || REFUSED.test(why)) {
+      else if (isLate || FINAL.test(why)) {
         const hint = 'Allow this user to push to the branch: it must not be protected, and only moves forward.';
         throw this.unavailable('cannot be updated', { why, hint });
       }

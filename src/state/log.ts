@@ -85,6 +85,8 @@ export interface LogDeps {
   readonly redact: (text: string) => string;
   /** Whether a state that does not exist is refused where one is about to be used, not begun. */
   readonly mustExist?: boolean;
+  /** Called after the first record of a state that did not exist. */
+  readonly onBegin?: (label: string) => Promise<void>;
   /** Ends what reads at once: nothing depends on it any more. Records can still be written for some time. */
   readonly interrupt?: AbortSignal | undefined;
   /** Ends what the driver still waits for. */
@@ -226,8 +228,9 @@ export class Log {
 
   /** Appends the records that only another log has, unchanged and in order. @throws NotFoundError if there is none */
   async copyFrom(other: Log): Promise<{ readonly copied: number; readonly present: number }> {
-    const { exists, records } = await other.inspectIntact();
+    const { exists } = await other.inspect();
     if (!exists) throw new NotFoundError(`There is no state at ${other.label}.`, { hint: 'Check the address.' });
+    const { records } = await other.inspectIntact();
     const known = new Set((await this.read()).map(({ id }) => id));
     const missing = records.filter(({ record }) => !known.has(record.id));
     if (missing.length > 0) await this.write(missing.map(({ record }) => encode(record)));
@@ -260,7 +263,7 @@ export class Log {
     const content = await this.inspect();
     if (!content.exists && this.deps.mustExist) {
       throw new UsageError(`The state does not exist: ${this.label}`, {
-        why: 'In CI, a missing branch is not created: with a wrong address, what exists would be created again.',
+        why: 'It is not begun by itself: with a wrong address, what exists would be created again.',
         hint: `Check the address. To begin a new state: partnerctl state init ${shellQuote(this.label)}`,
       });
     }
@@ -275,11 +278,14 @@ export class Log {
 
   private write(lines: readonly string[]): Promise<void> {
     this.waiting = this.waiting.concat(lines);
-    this.next ??= this.writing.then(() => {
+    this.next ??= this.writing.then(async () => {
       const batch = this.waiting;
       this.waiting = [];
       this.next = undefined;
-      return this.deps.driver.write(batch);
+      const isNew = !this.content.exists;
+      this.content.exists = true;
+      await this.deps.driver.write(batch);
+      if (isNew) await this.deps.onBegin?.(this.label);
     });
     const mine = this.next;
     this.writing = mine.catch(() => undefined);

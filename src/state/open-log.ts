@@ -40,43 +40,33 @@ function userName(): string | null {
   }
 }
 
-/** Tells once that a file which is new in CI guards this run alone: the next one begins without it. */
-function tellIfNew(file: LogDriver, warn: StoreDeps['warn']): LogDriver {
-  let isNew = false;
-  return {
-    ...file,
-    async load() {
-      const loaded = await file.load();
-      isNew = loaded === undefined;
-      return loaded;
-    },
-    async write(lines) {
-      const isFirst = isNew;
-      isNew = false;
-      await file.write(lines);
-      const share = 'Share one with --state postgres://… or git+ssh://…#branch: partnerctl help state';
-      if (isFirst) await warn(`The state is a new file, which guards this run alone: ${file.label}. ${share}`);
-    },
-  };
-}
-
 async function openDriver(deps: StoreDeps): Promise<LogDriver> {
   const { kind, path } = deps.location;
-  const { env, warn } = deps;
-  // A sandbox has a state of its own.
-  if (kind === 'file') return env.CI && !env.PARTNER_SANDBOX_URL ? tellIfNew(fileLog(path), warn) : fileLog(path);
+  if (kind === 'file') return fileLog(path);
   if (kind === 'git') return new (await import('./git-log.ts')).GitLog(deps);
   return new (await import('./postgres-log.ts')).PostgresLog(deps);
 }
 
 /** Opens a log, which connects when first used. The caller closes it. @throws UsageError for an invalid address */
 export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
-  const { env, clock, location, signal } = deps;
-  const mustExist = location.kind === 'git' && Boolean(env.CI);
+  const { env, clock, location, signal, warn } = deps;
+  const share = 'Share one with --state postgres://… or git+ssh://…#branch: partnerctl help state';
+  const onBegin = (label: string) => warn(`The state is a new file, which guards this run alone: ${label}. ${share}`);
+  // The next run in CI begins without it. A sandbox has a state of its own.
+  const isAlone = location.kind === 'file' && env.CI && !env.PARTNER_SANDBOX_URL;
   // A file never waits.
   const store = location.kind === 'file' ? undefined : delayed(signal, clock);
   const driver = await openDriver({ ...deps, signal: store?.signal ?? signal });
   const end = () => store?.abort(new Error('The log was closed.'));
   const interrupt = store && signal;
-  return new Log({ driver, author: authorOf(env), clock, redact, mustExist, interrupt, end });
+  return new Log({
+    driver,
+    author: authorOf(env),
+    clock,
+    redact,
+    mustExist: location.kind === 'git',
+    interrupt,
+    end,
+    ...(isAlone && { onBegin }),
+  });
 }

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import { comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from './record.ts';
@@ -13,10 +12,9 @@ const factSchema = v.object({
   space_id: v.string(),
   agents: v.array(
     v.object({
-      key: v.string(),
       agent_id: v.string(),
-      /** As it was installed. For people; older records lack it. */
-      name: v.optional(v.string()),
+      /** As it was installed. */
+      name: v.string(),
       template_id: v.string(),
       /** The source of its API chat, if it is known. */
       source_id: v.nullable(v.string()),
@@ -24,18 +22,16 @@ const factSchema = v.object({
   ),
 });
 
-/** What the state keeps of a provisioned space: ids, hashes, and the names of agents. */
+/** What the state keeps of a provisioned space: ids, and the names of agents. */
 export type SpaceFact = v.InferOutput<typeof factSchema>;
 
-/** Identifies an agent of a manifest without naming it: a hash of its name, in Unicode NFC, and its template. */
-export function agentKey({
-  name,
-  template_id,
-}: {
-  readonly name: string;
-  readonly template_id?: string | undefined;
-}): string {
-  return hash('sha256', JSON.stringify([name.normalize('NFC'), template_id]), 'hex').slice(0, 24);
+/** The recorded agent that an agent of a manifest is: of its name, in any Unicode form, and its template. */
+export function recordOf(
+  fact: SpaceFact | undefined,
+  { name, template_id }: { readonly name: string; readonly template_id?: string | undefined },
+): SpaceFact['agents'][number] | undefined {
+  const isSame = (other: string) => other.normalize('NFC') === name.normalize('NFC');
+  return fact?.agents.findLast((each) => each.template_id === template_id && isSame(each.name));
 }
 
 function decodeFacts(records: readonly LogRecord[], origin: string): SpaceFact[] {
@@ -76,14 +72,8 @@ export function readFacts(records: readonly LogRecord[], origin: string): Readon
   return new Map(decodeFacts(records, origin).map((fact) => [fact.external_space_id, fact]));
 }
 
-/** Where an agent is, and how it is called. */
-export interface KnownAgent {
-  readonly external_space_id: string;
-  readonly name: string | undefined;
-}
-
-/** What is known of each agent of a service, by `comparableAgent`. */
-export function readAgents(records: readonly LogRecord[], origin: string): ReadonlyMap<string, KnownAgent> {
+/** In which space each agent of a service is, and how it is called, by `comparableAgent`. */
+export function readAgents(records: readonly LogRecord[], origin: string) {
   return new Map(
     decodeFacts(records, origin).flatMap(({ agents, external_space_id }) =>
       agents.map(({ agent_id, name }) => [comparableAgent(agent_id), { external_space_id, name }] as const),

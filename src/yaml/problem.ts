@@ -1,4 +1,3 @@
-import { eastAsianWidth } from 'get-east-asian-width';
 import { LineCounter } from 'yaml';
 import { InputError } from '../errors.ts';
 import { groupBy } from '../platform/group-by.ts';
@@ -47,12 +46,6 @@ const MAX_ROWS = 20;
 /** With its indentation, the number of the line, and an ellipsis at each end, an excerpt fits into 80 columns. */
 const MAX_EXCERPT_WIDTH = 69;
 const MAX_BEFORE_CARET = 40;
-
-/** The columns of printable text. `string-width` would take longer to load than all else that reads YAML. */
-function widthOf(text: string): number {
-  const widths = [...text.replace(/\p{M}/gu, '')].map((character) => eastAsianWidth(character.codePointAt(0) ?? 0));
-  return widths.reduce<number>((total, width) => total + width, 0);
-}
 
 /** A source, and the problems in it, each one once. */
 export class ProblemList {
@@ -111,9 +104,8 @@ export class ProblemList {
     const after = `${printable(written.slice(at, to))}${to < written.length ? '…' : ''}`;
     const underlined = printable(written.slice(at, Math.min(to, at + end - start)));
     const number = String(line).padStart(4);
-    const gap = ' '.repeat(widthOf(before));
-    const carets = '^'.repeat(Math.max(1, widthOf(underlined)));
-    return `${number} | ${before}${after}\n${' '.repeat(number.length)} | ${gap}${carets}`;
+    const carets = '^'.repeat(Math.max(1, underlined.length));
+    return `${number} | ${before}${after}\n${' '.repeat(number.length)} | ${' '.repeat(before.length)}${carets}`;
   }
 }
 

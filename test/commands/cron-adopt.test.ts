@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { schedules, startCronBehindGateway } from '../support/cron.ts';
-import { json } from '../support/fake-service.ts';
-import { jobRecordKinds } from '../support/state-file.ts';
+import { schedules } from '../support/cron.ts';
 
 describe('cron adopt', () => {
   test('records a job of the service, which create then finds', async () => {
@@ -31,11 +29,9 @@ describe('cron adopt', () => {
     const named = ['--agent', service.agent, '--name', 'daily'];
     const refused: readonly [readonly string[], number, string][] = [
       [[id, ...named, '--yes'], 2, 'is another job.'],
-      [[id, '--key', 'abc', '--yes'], 4, 'The state knows no job abc.'],
       [['cron_nope', ...named, '--yes'], 4, 'does not list a job cron_nope'],
       [[id, '--agent', service.agent, '--name', 'stranger'], 2, '--yes'],
       [[id], 2, '--yes'],
-      [[id, '--key', 'abc', ...named, '--yes'], 2, 'but not by both'],
       [
         [id, '--space', 'ext:acme', '--agent', 'agt_of_another', '--name', 'x', '--yes'],
         4,
@@ -77,17 +73,5 @@ describe('cron adopt', () => {
       stderr: expect.stringContaining('No job is named.'),
     });
     expect((await service.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ cron_job_id: 'cron_x' });
-  });
-
-  test('resolves an unknown outcome by its key', async () => {
-    const { cron, gateway, path, run } = await startCronBehindGateway();
-    gateway.onPost(gateway.passThen((response) => response.socket?.resetAndDestroy()));
-    gateway.onList(json([]));
-    const { key } = (await run(cron.create('daily'))).json<{ key: string }>();
-    const [job] = await cron.jobs();
-    gateway.onList(json([job]));
-    const ran = await run(['cron', 'adopt', job?.cron_job_id ?? '', '--key', key, '--yes', '-o', 'json']);
-    expect(ran.json()).toMatchObject({ cron_job_id: job?.cron_job_id, name: 'daily', key });
-    expect(await jobRecordKinds(path)).toEqual(['reserved', 'unknown', 'created']);
   });
 });

@@ -52,7 +52,6 @@ describe('cron forget', () => {
       [['nope', '--yes'], 4, `partnerctl state show --state ${service.state}\n`],
       [[], 2, 'No job is named.'],
       [['nope', '--agent', service.agent, '--name', 'daily', '--yes'], 2, 'but not by both'],
-      [['nope', '--space', 'ext:acme', '--yes'], 2, 'but not by both'],
     ];
     for (const [args, code, said] of refused) {
       const ran = await service.cron(['forget', ...args]);

@@ -265,7 +265,6 @@ ignore:
       { status: 'left_out', file: null, error: { message: expect.stringContaining('s3 has no agents') } },
       { status: 'left_out', file: null, error: { message: expect.stringContaining('s2 has no external_space_id') } },
     ]);
-    expect(ran.stderr).toContain('note: "(not shown)" in the files is what the service does not show.');
     expect(filesOf(out)).toEqual({ 'acme.yaml': ACME_FILE });
     const planned = await plan({ env }, out);
     expect(planned.code).toBe(0);

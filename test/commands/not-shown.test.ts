@@ -101,7 +101,7 @@ describe('a text that the service does not show', () => {
     const job = ['--agent', id, '--name', 'other', '--schedule', '0 3 * * *', '--instructions', '(not shown)'];
     const byFlags = await run(['cron', 'create', ...job], { env: it.env });
     expect(byFlags.code).toBe(2);
-    expect(byFlags.stderr).toContain('Fill in the instructions.');
+    expect(byFlags.stderr).toContain('must be filled in');
     const file = write('jobs.yaml', `- { agent: ${id}, name: a, instructions: (not shown), schedule: '@daily' }\n`);
     const byFile = await run(['cron', 'create', '-f', file], { env: it.env });
     expect(byFile.code).toBe(2);

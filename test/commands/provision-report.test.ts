@@ -81,14 +81,6 @@ test('A difference of a job names its agent', async () => {
 
 test('A command line that means something else is answered with the one to type', async () => {
   const path = write('a2.yaml', manifest('a2'));
-  for (const command of ['plan', 'provision']) {
-    const swallowed = await run([command, '--create-beside', path, '-o', 'json']);
-    expect(swallowed.code).toBe(2);
-    expect(swallowed.error()).toMatchObject({
-      message: 'No manifest is given.',
-      hint: `--create-beside took ${path} as its value. Give the external_space_id of a space, and then the file: --create-beside <external_space_id> ${path}`,
-    });
-  }
   const dry = await run(['provision', path, '--dry-run', '-o', 'json']);
   expect(dry.code).toBe(2);
   expect(dry.error()).toMatchObject({

@@ -94,7 +94,7 @@ describe('state show', () => {
   });
 
   test('selects by the space, also the jobs of its agents and what ended them, by age, and by kind', async () => {
-    const agents = [{ key: 'a', agent_id: 'agt_1', template_id: 't', source_id: null }];
+    const agents = [{ agent_id: 'agt_1', name: 'Support', template_id: 't', source_id: null }];
     const space = line('space', '1', { origin: JOB.origin, external_space_id: 'acme-001', space_id: 'spc_1', agents });
     const other = line('cron.reserved', '5', { key: 'k5', data: { ...JOB, agent_id: 'agt_2' } });
     const ended = line('cron.released', '6', { key: 'k1', of: '2' });
@@ -229,16 +229,17 @@ test('An address that is none is rejected from --state and PARTNER_STATE, withou
   expect(flag.stderr).not.toContain('secret');
 });
 
-test('In CI, a branch that does not exist is refused with `state init`, and a new file is said to guard this run alone', async () => {
+test('A branch that does not exist is refused with `state init`, and a new file in CI is said to guard this run alone', async () => {
   const { env, received } = await service();
   const ci = { ...env, CI: 'true' };
   const path = write('acme.yaml', manifest('acme'));
   const address = `git+file://${bareRepository()}#state`;
-  const refused = await run(['provision', path, '--state', address], { env: ci });
+  const refused = await run(['provision', path, '--state', address], { env });
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`partnerctl state init '${address}'`) });
   expect(await received()).toEqual([]);
   expect(await run(['doctor', '--state', address], { env })).toMatchObject({
-    stdout: expect.stringContaining('it does not exist yet'),
+    code: 2,
+    stdout: expect.stringContaining('The state does not exist'),
   });
   const state = join(tempDirectory(), 'state.jsonl');
   const planned = await run(['plan', path, '--state', state], { env: ci });

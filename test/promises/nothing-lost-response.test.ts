@@ -223,39 +223,6 @@ describe('An interrupted provision', () => {
 
   const SIX = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'];
 
-  it('records the jobs in flight, creates no others, and is completed by the next run', async () => {
-    const signals = manualSignals();
-    const jobs: unknown[] = [];
-    const answer: Handler = ({ body }, response) => {
-      const { name } = JSON.parse(body);
-      const job = { ...JSON.parse(body), cron_job_id: `cron_${name}` };
-      jobs.push(job);
-      sendJson(response, job, 201);
-    };
-    const env = await startWithSpace(jobs, interruptAtFour(signals, answer));
-    const argv = ['provision', '-', '-o', 'json'];
-    const stdin = scheduled(...SIX);
-    const ran = await run(argv, { env, stdin, signals });
-    expect(ran.code).toBe(130);
-    expect(ran.json()).toMatchObject({
-      results: [
-        {
-          status: 'failed',
-          space_id: 's1',
-          cron: SIX.map((name, index) =>
-            index < 4 ? { status: 'created', cron_job_id: `cron_${name}` } : { status: 'skipped', cron_job_id: null },
-          ),
-          error: { type: 'interrupted' },
-        },
-      ],
-    });
-    const again = await run(argv, { env, stdin });
-    expect(again.json()).toMatchObject({
-      results: [{ status: 'reused', cron: SIX.map((_, index) => ({ status: index < 4 ? 'exists' : 'created' })) }],
-    });
-    expect(jobs).toHaveLength(SIX.length);
-  });
-
   it('says that the space may have been provisioned if its request was lost', async () => {
     const signals = manualSignals();
     const service = await startFakeService({ 'GET *': json([]), 'POST *': json({ detail: 'overloaded' }, 503) });

@@ -78,17 +78,6 @@ describe('A push to a shared state', () => {
     expect(await cron.posted()).toBe(0);
   });
 
-  test('of six processes that start at once on a machine without a clone loses nothing', async () => {
-    const { address } = await branch();
-    const { run, create, expectJobs } = await openSite(address);
-    const names = Array.from({ length: 6 }, (_, n) => `job${n}`);
-    const machine = { HOME: tempDirectory() };
-    const all = await Promise.all(names.map((name) => create(name, machine)));
-    for (const ran of all) expect(ran.code, ran.stderr).toBe(0);
-    await expectJobs(...names);
-    expect((await run(['state', 'verify'], machine)).code).toBe(0);
-  });
-
   test('is shared by the jobs, spaces, and files of one command', async () => {
     const { repository, address } = await branch();
     const { sandbox, cron, run } = await openSite(address);
@@ -121,13 +110,6 @@ describe('A push to a shared state', () => {
 });
 
 describe('A branch with a state', () => {
-  test('that does not exist is created with the first record', async () => {
-    const { create, expectJobs } = await openSite(`git+file://${bareRepository()}#new`);
-    const ran = await create('daily');
-    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('did not exist, and was created') });
-    await expectJobs('daily');
-  });
-
   test('that has lost its file is not an empty state', async () => {
     const repository = bareRepository();
     const { address } = await branch(repository);
@@ -263,7 +245,7 @@ async function startGitSsh(...settings: readonly string[]) {
 describe.skipIf(!existsSync(SSHD))('A state in git over ssh', () => {
   test('is shared by two machines', async () => {
     const { address, variables } = await startGitSsh();
-    const { create, expectJobs } = await openSite(address, variables);
+    const { create, expectJobs } = await openSite(await prepared(address, variables), variables);
     for (const code of [0, 5]) expect((await create('daily')).code).toBe(code);
     await expectJobs('daily');
   });

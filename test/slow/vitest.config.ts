@@ -15,6 +15,7 @@ export default defineConfig({
       'test/promises/nothing-lost-response.test.ts',
       'test/promises/tail-loses-nothing.test.ts',
       'test/promises/{whole-or-refused,whole-session}.test.ts',
+      'test/terminal/interrupt.test.ts',
       // Every operation at every declared service, at services on real frameworks, and at 2,000 generated ones.
       'test/wire/*.slow.ts',
       'test/wire/generated.test.ts',

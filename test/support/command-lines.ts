@@ -156,8 +156,6 @@ export function argumentsOf(words: string, things: Things): string[] {
   return words.split(' ').map((word) => fill(word).replace(/^\{([\w.]+)\}$/, (_, name) => pathOf(name)));
 }
 
-export type Scene = Awaited<ReturnType<typeof startScene>>;
-
 /** Starts a service that has what the command lines need: a space with an agent, its chat source, and a job. */
 export async function startScene() {
   const opened = await service({ script: [{ pattern: '', replies: [{ text: 'Noted.', delay_ms: 0 }] }] });

@@ -7,9 +7,11 @@ import { errorIn, type Ran, run, tempDirectory } from './run.ts';
 import { service } from './service.ts';
 import { readJobLog } from './state-file.ts';
 
+type Variables = Readonly<Record<string, string | undefined>>;
+
 /** Creates the table or the branch. @returns its URL */
-export async function prepared(address: string): Promise<string> {
-  const { code, stderr } = await run(['state', 'init', address], { env: { PATH: process.env.PATH } });
+export async function prepared(address: string, variables: Variables = {}): Promise<string> {
+  const { code, stderr } = await run(['state', 'init', address], { env: { PATH: process.env.PATH, ...variables } });
   if (code !== 0) throw new Error(`state init ended with ${code}: ${stderr}`);
   return address;
 }
@@ -48,11 +50,9 @@ export function storeKinds(): readonly StoreKind[] {
       },
       stop: async () => (await server)?.stop(),
     },
-    { name: 'git', fresh: async () => `git+file://${bareRepository()}#state`, stop: nothing },
+    { name: 'git', fresh: () => prepared(`git+file://${bareRepository()}#state`), stop: nothing },
   ];
 }
-
-type Variables = Readonly<Record<string, string | undefined>>;
 
 export type Site = Awaited<ReturnType<typeof openSite>>;
 

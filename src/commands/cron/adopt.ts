@@ -6,28 +6,26 @@ import { recordResult } from '../../output/command-result.ts';
 export const adopt = () =>
   leaf('adopt', 'Record an existing job in the state', {
     description:
-      'Records a job of the service in the state, so that it is not created again: as the job with this agent and name or with this key, or, by its id alone, with those that the service lists. Does not change the service.',
+      'Records a job of the service in the state, so that it is not created again: as the job with this agent and name, or, by its id alone, with those that the service lists. Does not change the service.',
     scopes: [OPERATIONS.listCronJobs.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
     examples: [
       'partnerctl cron adopt cron_1 --yes  # a job that the service lists, without a prompt',
-      'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4  # resolve an unknown outcome',
-      'partnerctl cron adopt cron_1 --agent agt_1 --name daily  # a job that the service does not list',
+      'partnerctl cron adopt cron_1 --agent agt_1 --name daily  # a job whose outcome is unknown, or which the service does not list',
     ],
   })
     .argument('<cron_job_id>', 'the id of the job at the service')
-    .option('--key <key>', 'the key of the job in the state')
-    .option('--agent <agent>', 'in place of the key, with --name: an agent_id, or name:<name> with --space')
+    .option('--agent <agent>', 'with --name: an agent_id, or name:<name> with --space')
     .option('--space <space>', SPACE_HELP)
-    .option('--name <name>', 'in place of the key, with --agent: the name of the job')
+    .option('--name <name>', 'with --agent: the name of the job')
     .option('--yes', 'do not ask')
     .action(
-      run(async (context, cron_job_id, { key, yes = false, ...options }) => {
-        const { adoptSelected } = await import('../../cron/adopt-forget.ts');
-        const { parseSelection } = await import('../../cron/job-flags.ts');
+      run(async (context, cron_job_id, { yes = false, ...options }) => {
+        const { adoptJob } = await import('../../cron/adopt-forget.ts');
+        const { parseNamedJob } = await import('../../cron/job-flags.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
-        const { key: adoptedKey, data } = await adoptSelected(context, cron_job_id, parseSelection(key, options), yes);
+        const { key, data } = await adoptJob(context, cron_job_id, parseNamedJob(options), yes);
         const { agent_id, name, schedule } = data;
-        const job = { cron_job_id, status: 'adopted', agent_id, name, key: adoptedKey };
+        const job = { cron_job_id, status: 'adopted', agent_id, name, key };
         return recordResult(job, { ...job, schedule: schedule && toWireSchedule(schedule) });
       }),
     );

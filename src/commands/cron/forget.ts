@@ -21,8 +21,8 @@ export const forget = () =>
     .action(
       run(async (context, typedKey, { yes = false, ...options }) => {
         const { forgetJob } = await import('../../cron/adopt-forget.ts');
-        const { parseSelection } = await import('../../cron/job-flags.ts');
-        const { key, job } = await forgetJob(context, parseSelection(typedKey, options), yes);
+        const { parseNamedJob } = await import('../../cron/job-flags.ts');
+        const { key, job } = await forgetJob(context, typedKey, parseNamedJob(options), yes);
         return recordResult({ status: 'forgotten', key, agent_id: job.agent_id, name: job.name });
       }),
     );

@@ -1,6 +1,17 @@
 import fc from 'fast-check';
-import { type CreatedJob, type CronJob, hasSameContent, isShown, jobIdOf, keyOf, statusOf } from './engine.ts';
-import { type AppendFate, type Fate, type ListSays, type PostFate, type Process, UNLISTED_MS, World } from './world.ts';
+import type { CreatedJob } from '../../../src/cron/ensure-jobs.ts';
+import { type CronJob, findDifferences } from '../../../src/cron/job.ts';
+import { PartnerctlError } from '../../../src/errors.ts';
+import {
+  type AppendFate,
+  type Fate,
+  keyOf,
+  type ListSays,
+  type PostFate,
+  type Process,
+  UNLISTED_MS,
+  World,
+} from './world.ts';
 
 const SCHEDULE = { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' };
 
@@ -36,8 +47,15 @@ type Event =
 /** Waves happen one after another; the events of a wave happen concurrently. */
 export type Waves = readonly (readonly Event[])[];
 
+/** The status of a job, or why it is blocked. */
+function statusOf({ status, error }: CreatedJob): string {
+  const { reason } = Object(error instanceof PartnerctlError ? error.info.details : undefined);
+  return status === 'blocked' ? reason : status;
+}
+
 function bug(world: World, error: unknown): void {
-  if (isShown(error)) return;
+  // One that the program shows to its user is no bug.
+  if (error instanceof PartnerctlError) return;
   world.violations.push(`a bug: ${error instanceof Error ? error.stack : String(error)}`);
 }
 
@@ -48,7 +66,7 @@ function checkClaim(world: World, which: Which, outcome: CreatedJob, process: Pr
     world.violations.push(`${outcome.status} ${outcome.cron_job_id}, which was not made for ${outcome.key}`);
     return;
   }
-  const isOther = !hasSameContent(made, jobOf(which));
+  const isOther = findDifferences(made, jobOf(which)).length > 0;
   const wasChanged = made.changedAt > 0;
   // Where the list does not show it, the record says what it is.
   const isListable = !made.removed && process.startedAt >= made.madeAt + UNLISTED_MS;
@@ -76,9 +94,8 @@ function checkNothingUnsentIsOpen(world: World, { key }: Which, { pid, sent, fat
 
 async function create(world: World, event: Which & { readonly ensure: boolean } & Fate): Promise<string> {
   const process = world.process(event);
-  const { ensure } = event;
   try {
-    const outcome = await process.run(() => process.engine.create(jobOf(event), { ensure, dryRun: false }));
+    const outcome = await process.run(() => process.create(jobOf(event), event.ensure));
     if (outcome === 'died') return outcome;
     checkClaim(world, event, outcome, process);
     checkNothingUnsentIsOpen(world, event, process);
@@ -92,7 +109,7 @@ async function create(world: World, event: Which & { readonly ensure: boolean } 
 async function reconcile(world: World, event: { readonly assume: boolean } & Fate): Promise<void> {
   const process = world.process(event);
   try {
-    const results = await process.run(() => process.engine.reconcile(event.assume));
+    const results = await process.run(() => process.reconcile(event.assume));
     if (results === 'died') return;
     for (const { status, cron_job_id, reservation } of results) {
       if (status !== 'adopted') continue;
@@ -110,11 +127,10 @@ async function adoptOrForget(world: World, { kind, key, ...fate }: Extract<Event
   const [live] = world.live(job);
   const isKnown = () =>
     kind === 'adopt' ? live?.removed === false : world.live(job).length === 0 && !world.isOnItsWay(keyOf(job));
-  const confirm = () => process.confirm(isKnown);
   try {
     await process.run(async () => {
-      if (kind === 'forget') await process.engine.forget(job, confirm);
-      else if (live) await process.engine.adopt(job, live.cron_job_id, confirm);
+      if (kind === 'forget') await process.forget(job, isKnown);
+      else if (live) await process.adopt(job, live.cron_job_id, isKnown);
     });
   } catch (error) {
     bug(world, error);
@@ -148,7 +164,7 @@ async function happen(world: World, event: Event): Promise<void> {
 /** Checks that every id a live process received can be found. */
 function checkIds(world: World): void {
   const records = world.records();
-  const isKept = (id: string, all: typeof records) => all.some((each) => jobIdOf(each) === id);
+  const isKept = (id: string, all: typeof records) => all.some(({ object }) => object === id);
   for (const { cron_job_id, key } of world.answered) {
     const isRemoved = world.jobs.some((job) => job.cron_job_id === cron_job_id && job.removed);
     const isBlocked = world.standing(key).open.length > 0;
@@ -162,7 +178,7 @@ async function checkWaysOut(world: World): Promise<void> {
   for (const agent_id of ['agt_c', 'agt_d']) {
     const process = world.process();
     const job = { agent_id, name: `fresh ${agent_id}`, ...CONTENTS[0] };
-    const outcome = await process.run(() => process.engine.create(job, { ensure: false, dryRun: false }));
+    const outcome = await process.run(() => process.create(job, false));
     if (outcome === 'died' || outcome.status !== 'created')
       world.violations.push(`a fresh job: ${JSON.stringify(outcome)}`);
   }

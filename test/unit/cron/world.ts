@@ -1,16 +1,31 @@
 import type fc from 'fast-check';
+import type { ListedCronJob } from '../../../src/contract/resources.ts';
+import { forgetJob, recordJob } from '../../../src/cron/adopt-forget.ts';
+import type { CronContext } from '../../../src/cron/context.ts';
+import { type CreatedJob, ensureJobs, namedIn } from '../../../src/cron/ensure-jobs.ts';
+import { type Reconciled, reconcileJobs } from '../../../src/cron/find-lost.ts';
+import { type CronJob, cronKey, JOB_KIND, type JobStanding } from '../../../src/cron/job.ts';
+import { JobLists } from '../../../src/cron/service-jobs.ts';
 import {
-  type CronJob,
-  Engine,
-  failures,
-  keyOf,
-  type ListedJob,
-  type LogRecord,
-  recordsIn,
-  type SendOptions,
-  type Surroundings,
-  standingIn,
-} from './engine.ts';
+  CredentialsError,
+  LocalError,
+  OutcomeUnknownError,
+  RefusedError,
+  ServiceError,
+  UsageError,
+} from '../../../src/errors.ts';
+import { Log } from '../../../src/state/log.ts';
+import { decode, type LogRecord } from '../../../src/state/record.ts';
+import type { SendOptions } from '../../../src/state/reserve-and-send.ts';
+import { Standings } from '../../../src/state/standing.ts';
+
+const ORIGIN = 'https://partner.test/v1';
+
+type Named = Pick<CronJob, 'agent_id' | 'name'>;
+
+export function keyOf({ agent_id, name }: Named): string {
+  return cronKey({ origin: ORIGIN, agent_id, name });
+}
 
 /** The longest time a request is in transit, and a new job is missing from the list; together less than a lease. */
 const TRANSIT_MS = 4_000;
@@ -95,11 +110,17 @@ export class World {
   }
 
   records(): readonly LogRecord[] {
-    return recordsIn(this.lines());
+    const records = new Map<string, LogRecord>();
+    for (const line of this.lines()) {
+      const decoded = decode(line);
+      if (decoded.kind === 'damaged') throw new Error(`a damaged line: ${line}`);
+      if (decoded.kind === 'record' && !records.has(decoded.record.id)) records.set(decoded.record.id, decoded.record);
+    }
+    return [...records.values()];
   }
 
-  standing(key: string): ReturnType<typeof standingIn> {
-    return standingIn(this.records(), key);
+  standing(key: string): JobStanding {
+    return new Standings(JOB_KIND).add(this.records()).of(key);
   }
 
   /** Creates a job at the service. */
@@ -114,7 +135,7 @@ export class World {
     Object.assign(job, content, { changedAt: this.now });
   }
 
-  live(job: Pick<CronJob, 'agent_id' | 'name'>): MadeJob[] {
+  live(job: Named): MadeJob[] {
     return this.jobs.filter((made) => !made.removed && keyOf(made) === keyOf(job));
   }
 
@@ -136,13 +157,14 @@ export class World {
     return this.make(job);
   }
 
-  listed(): ListedJob[] {
+  listed(): ListedCronJob[] {
     const { agents, contents } = this.says;
     return this.jobs
       .filter(({ removed, madeAt }) => !removed && (madeAt === 0 || this.now >= madeAt + UNLISTED_MS))
       .map(({ cron_job_id, agent_id, name, instructions, schedule }) => ({
         cron_job_id,
         agent_id: agents ? agent_id : undefined,
+        agent_text: undefined,
         name,
         instructions: contents ? instructions : undefined,
         schedule: contents ? schedule : undefined,
@@ -153,7 +175,7 @@ export class World {
 /** One run of the program. */
 export class Process {
   readonly pid: number;
-  readonly engine: Engine;
+  private readonly log: Log;
   readonly died: Promise<'died'>;
   ended = false;
   startedAt = 0;
@@ -173,7 +195,20 @@ export class Process {
     this.died = new Promise((resolve) => {
       this.die = resolve;
     });
-    this.engine = new Engine(this.surroundings());
+    this.log = new Log({
+      driver: {
+        label: 'state.jsonl',
+        batch: 8,
+        load: async () => ({ from: 0, lines: (await this.read()).split('\n') }),
+        write: (lines) => this.append(`\n${lines.join('\n')}\n`),
+        prepare: async () => undefined,
+        check: async () => undefined,
+        close: async () => undefined,
+      },
+      author: { user: 'ada', host: 'laptop', pid },
+      clock: this.clock,
+      redact: (text) => text,
+    });
   }
 
   /** A point at which other processes may run or this one may be killed. */
@@ -211,10 +246,10 @@ export class Process {
     await this.step('append');
     const fate = this.fate.appends?.[this.appends] ?? 'ok';
     this.appends += 1;
-    if (fate === 'out') throw failures.unwritable();
+    if (fate === 'out') throw new LocalError('The file cannot be written.');
     this.world.file += typeof fate === 'number' ? bytes.slice(0, Math.floor(bytes.length * fate)) : bytes;
     await this.step('appended');
-    if (fate !== 'ok') throw failures.unwritable();
+    if (fate !== 'ok') throw new LocalError('The file cannot be written.');
   }
 
   readonly clock = {
@@ -227,10 +262,10 @@ export class Process {
     },
   };
 
-  private async *list(): AsyncGenerator<ListedJob> {
+  private async *list(): AsyncGenerator<ListedCronJob> {
     await this.step('list');
-    if (this.fate.list === 'failing') throw failures.unavailable();
-    if (this.fate.list === 'closed') throw failures.forbidden();
+    if (this.fate.list === 'failing') throw new ServiceError('The service answered 503.', { status: 503 });
+    if (this.fate.list === 'closed') throw new CredentialsError('Not allowed.', { status: 403 });
     const listed = this.world.listed();
     await this.step('listed');
     yield* listed;
@@ -241,42 +276,85 @@ export class Process {
     const fate = this.fate.post ?? 'answered';
     const deadline = world.now + timeoutMs;
     await this.step('connect');
-    if (fate === 'unsent' || world.now >= deadline) throw failures.unreachable();
-    if (!maySend()) throw failures.late();
+    if (fate === 'unsent' || world.now >= deadline) throw new ServiceError('The service cannot be reached.');
+    if (!maySend()) throw new ServiceError('The request was not sent.');
     this.sent += 1;
     const carried = world.carry(job, fate);
     await this.step('sent');
     const cron_job_id = await carried;
     await this.step('answer');
-    if (world.now >= deadline) throw failures.noAnswer();
-    if (fate === 'refused') throw failures.refused();
-    if (fate === 'broken') throw failures.badGateway();
-    if (fate === 'lost' || cron_job_id === undefined) throw failures.noAnswer();
+    if (world.now >= deadline) throw new OutcomeUnknownError('No answer came.');
+    if (fate === 'refused') throw new RefusedError('The service refused it.', { status: 422 });
+    if (fate === 'broken') throw new OutcomeUnknownError('The service answered 502.', { status: 502 });
+    if (fate === 'lost' || cron_job_id === undefined) throw new OutcomeUnknownError('No answer came.');
     world.answered.push({ cron_job_id, key: keyOf(job), by: this });
     return cron_job_id;
   }
 
-  /** Asks the user. @param knows whether they find at the service what the command assumes */
-  async confirm(knows: () => boolean): Promise<void> {
-    await this.step('confirm');
-    if (!knows()) throw failures.declined();
+  private async read(): Promise<string> {
+    await this.step('read');
+    this.reads += 1;
+    if (this.fate.reads?.[this.reads - 1] === 'fails') throw new LocalError('The file cannot be read.');
+    return this.world.file;
   }
 
-  private surroundings(): Surroundings {
-    const { world, pid, clock } = this;
+  async create(job: CronJob, ensure: boolean): Promise<CreatedJob> {
+    const created: CreatedJob[] = [];
+    const wanted = [{ index: 0, source: undefined, job }];
+    const post = (wanted: CronJob, options: SendOptions) => this.post(wanted, options);
+    // The jobs of the model have one text.
+    const how = { ensure, dryRun: false, createBeside: true, isNamed: namedIn(wanted) };
+    const deps = { ...this.deps(), post, onUnavailable: () => undefined };
+    await ensureJobs(deps, wanted, how, (each) => created.push(each));
+    const [only, ...more] = created;
+    if (!only || more.length > 0) throw new Error('A job has one outcome.');
+    return only;
+  }
+
+  reconcile(assumeNotCreated: boolean): Promise<readonly Reconciled[]> {
+    return reconcileJobs({ ...this.deps(), isNotCreated: async () => assumeNotCreated });
+  }
+
+  /** @param knows whether the user finds at the service what the command assumes */
+  async adopt(job: Named, jobId: string, knows: () => boolean): Promise<void> {
+    const listed = this.world.listed().find(({ cron_job_id }) => cron_job_id === jobId);
+    await recordJob(this.asking(knows), jobId, { origin: ORIGIN, ...job }, { yes: false, listed });
+  }
+
+  async forget(job: Named, knows: () => boolean): Promise<void> {
+    await forgetJob(this.asking(knows), keyOf(job), undefined, false);
+  }
+
+  private deps() {
+    const { log, clock } = this;
+    const lists = new JobLists({ list: () => this.list(), clock, hint: () => '' });
+    const command = (words: readonly string[]) => words.join(' ');
     return {
-      pid,
+      origin: ORIGIN,
+      log,
       clock,
-      append: (bytes) => this.append(bytes),
-      read: async () => {
-        await this.step('read');
-        this.reads += 1;
-        if (this.fate.reads?.[this.reads - 1] === 'fails') throw failures.unreadable();
-        return world.file;
-      },
-      list: () => this.list(),
-      lookUp: (jobId) => world.listed().find(({ cron_job_id }) => cron_job_id === jobId),
-      post: (job, options) => this.post(job, options),
+      lists,
+      signal: new AbortController().signal,
+      command,
+      onWait: () => undefined,
+    };
+  }
+
+  private asking(knows: () => boolean): CronContext {
+    const { clock, signal: abortSignal, command, log } = this.deps();
+    const none = () => undefined;
+    const confirm = async () => {
+      await this.step('confirm');
+      if (!knows()) throw new UsageError('Nothing was changed.');
+      return true;
+    };
+    return {
+      ...{ clock, abortSignal, command, confirm, isInteractive: true, env: {}, io: { stdin: process.stdin } },
+      progress: { start: none, countdown: none, stop: none },
+      http: () => Promise.reject(new Error('The service is not called.')),
+      baseUrl: async () => ORIGIN,
+      warn: async () => undefined,
+      log: async () => log,
     };
   }
 }

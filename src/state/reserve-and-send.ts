@@ -70,7 +70,7 @@ export interface Sender<Wanted, Data> {
  * @param onResult called with each result once it is recorded
  * @throws LocalError if the state cannot be read or written before a request is sent
  */
-export async function createOnce<Wanted, Data>(
+export async function reserveAndSend<Wanted, Data>(
   { log, clock, signal, concurrency = CONCURRENCY }: OnceDeps,
   { kind, read, post }: Sender<Wanted, Data> & { readonly read: () => Promise<Standings<Data>> },
   creations: readonly Creation<Wanted, Data>[],
