@@ -80,9 +80,9 @@ export class Follower implements Following {
   }
 
   remainingMs(): number {
-    const { limitMs = Number.POSITIVE_INFINITY } = this.options;
     const { clock, flags } = this.context;
-    return Math.min(this.startedAt + (flags.timeout ?? limitMs) - clock.now(), this.http.remainingMs());
+    const { limitMs = flags.timeout ?? Number.POSITIVE_INFINITY } = this.options;
+    return Math.min(this.startedAt + limitMs - clock.now(), this.http.remainingMs());
   }
 
   isOver(): boolean {

@@ -34,7 +34,9 @@ export interface FollowOptions {
   readonly maxOutageMs?: number | undefined;
   /** A fixed pause between two polls of a session; adaptive by default. */
   readonly intervalMs?: number | undefined;
-  /** How long to follow without --timeout, in milliseconds. Without a limit by default. */
+  /** The shortest adaptive pause. */
+  readonly activeMs?: number | undefined;
+  /** How long to follow, in milliseconds: by default for --timeout, or without a limit. */
   readonly limitMs?: number;
 }
 
@@ -101,7 +103,8 @@ export class FollowedSession {
     const { clock, random } = follower.context;
     this.follower = follower;
     this.clock = clock;
-    this.pace = new Pace({ clock, random, intervalMs: options.intervalMs, sessions: () => paces.length });
+    const { intervalMs, activeMs } = options;
+    this.pace = new Pace({ clock, random, intervalMs, activeMs, sessions: () => paces.length });
     paces.push(this.pace);
     this.ref = ref;
     this.emit = emit;

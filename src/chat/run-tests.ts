@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 import { postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
+import type { SessionRef } from '../contract/messages.ts';
 import { EXIT, InterruptedError, LocalError, PartnerctlError, stopsRun, UnexpectedReplyError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import type { Environment } from '../platform/io.ts';
 import { describeExpectation, findMismatches, type Mismatch } from './expectations.ts';
+import { testPauseMs } from './pace.ts';
 import type { ChatContext } from './session.ts';
 import type { ConversationTest, Turn } from './test-file.ts';
 import { awaitReplies } from './wait.ts';
@@ -24,10 +26,9 @@ export interface TestTarget {
 export interface TestCase {
   readonly index: number;
   readonly test: ConversationTest;
-  /** What is known of the target before it is looked up. */
   readonly external_space_id: string | null;
-  /** Finds the agent and its source. @throws NotFoundError, which is the outcome of the conversation */
-  readonly findTarget: () => Promise<TestTarget>;
+  /** Or why there is none, which is the outcome of the conversation. */
+  readonly target: TestTarget | PartnerctlError;
 }
 
 interface TurnResult {
@@ -90,28 +91,15 @@ interface Transcript {
 }
 
 /** Sends a message, and waits for its replies; one more than are expected shows if it comes at once. */
-async function speak({ context, http }: TestRun, session: { source_id: string; session_id: string }, turn: Turn) {
-  const { clock, signals, random } = context;
+async function speak({ context, http, options }: TestRun, session: SessionRef, turn: Turn) {
+  const { clock } = context;
   const startedAt = clock.now();
   const message = { ...session, external_message_id: randomUUID(), text: turn.say };
   const { message_id } = await postMessage(http, message);
-  // Each turn has a time of its own, and many conversations share one spinner.
-  const own: ChatContext = {
-    clock,
-    random,
-    signals,
-    abortSignal: context.abortSignal,
-    flags: { timeout: turn.withinMs },
-    progress: { start: () => undefined, update: () => undefined },
-    command: context.command,
-    http: context.http,
-    stateLocation: context.stateLocation,
-    redact: context.redact,
-    warn: context.warn,
-  };
   const criteria = { replies: turn.replies, isExact: true };
-  const target = { ...session, after_message_id: message_id, criteria, ids: {} };
-  const { replies, failure, outage } = await awaitReplies(own, http, target, async () => undefined);
+  const pace = { limitMs: turn.withinMs, activeMs: testPauseMs(options.concurrency) };
+  const target = { ...session, after_message_id: message_id, criteria, ...pace, ids: {} };
+  const { replies, failure, outage } = await awaitReplies(context, http, target, async () => undefined);
   const texts = replies.map(({ text }) => text ?? '');
   // That nobody could look is not the agent's silence.
   const isSilence = failure?.exitCode === EXIT.noReply;
@@ -180,20 +168,20 @@ function statusOf(error: PartnerctlError | undefined): TestStatus {
 }
 
 function resultOf(
-  { index, test, external_space_id }: TestCase,
-  target: Partial<TestTarget>,
+  { index, test, external_space_id, target }: TestCase,
   held: readonly Held[],
   more: { readonly error: PartnerctlError | undefined; readonly isUnfinished: boolean },
 ): TestResult {
+  const { space_id = null, agent_id = null, agent = null } = target instanceof PartnerctlError ? {} : target;
   const shown = held.find(({ error }) => error !== undefined) ?? held.at(-1);
   return {
     index,
     test: test.name,
     source: test.source,
     external_space_id,
-    space_id: target.space_id ?? null,
-    agent_id: target.agent_id ?? null,
-    agent: target.agent ?? (test.agent?.by === 'name' ? test.agent.value : null),
+    space_id,
+    agent_id,
+    agent: agent ?? (test.agent?.by === 'name' ? test.agent.value : null),
     status: statusOf(more.error),
     runs: held.length,
     passed: held.filter(({ error }) => error === undefined).length,
@@ -205,17 +193,17 @@ function resultOf(
 
 async function runCase(run: TestRun, testCase: TestCase): Promise<TestResult> {
   const { repeat, pass } = run.options;
+  const { target } = testCase;
+  if (target instanceof PartnerctlError) return resultOf(testCase, [], { error: target, isUnfinished: false });
   const { reason } = run.context.abortSignal;
   const stop = run.stoppedBy ?? (reason instanceof PartnerctlError ? reason : undefined);
   if (stop) {
     const error = stop instanceof InterruptedError ? stop : new LocalError(`Not held: ${stop.message}`);
-    return resultOf(testCase, {}, [], { error, isUnfinished: true });
+    return resultOf(testCase, [], { error, isUnfinished: true });
   }
   const held: Held[] = [];
-  let target: TestTarget | undefined;
   let error: PartnerctlError | undefined;
   try {
-    target = await testCase.findTarget();
     while (held.length < repeat && !run.stoppedBy) {
       run.context.abortSignal.throwIfAborted();
       const each = await hold(run, testCase, target);
@@ -230,7 +218,7 @@ async function runCase(run: TestRun, testCase: TestCase): Promise<TestResult> {
     error = thrown;
   }
   if (stopsRun(error)) run.stoppedBy ??= error;
-  return resultOf(testCase, target ?? {}, held, { error, isUnfinished: error instanceof InterruptedError });
+  return resultOf(testCase, held, { error, isUnfinished: error instanceof InterruptedError });
 }
 
 /**

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { parseAgentReference } from '../../../api/references.ts';
 import { decisiveOf, runTests, type TestOptions, type TestResult, type TestStatus } from '../../../chat/run-tests.ts';
 import { parseSource } from '../../../chat/source.ts';
-import { type TestAudience, testCases } from '../../../chat/test-cases.ts';
+import { findCases, type TestAudience } from '../../../chat/test-cases.ts';
 import { type ConversationTest, parseConversations } from '../../../chat/test-file.ts';
 import type { Context } from '../../../cli/context.ts';
-import { UsageError } from '../../../errors.ts';
+import { PartnerctlError, UsageError } from '../../../errors.ts';
 import { type Batch, batchResult, countByStatus } from '../../../output/batch-result.ts';
 import { type Column, type CommandResult, type ReportLine, recordResult } from '../../../output/command-result.ts';
 import { describeError, errorJson } from '../../../output/error-text.ts';
@@ -124,11 +124,11 @@ async function readAudience(context: Context, flags: TestFlags, variables: Varia
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
-function planOf(tests: readonly ConversationTest[], audience: TestAudience, { repeat }: TestOptions) {
+/** @param sessions how many conversations will be held, repeats included */
+function planOf(tests: readonly ConversationTest[], audience: TestAudience, sessions: number) {
   const spaces = 'spaces' in audience ? audience.spaces.length : 1;
-  const sessions = tests.length * spaces * repeat;
   const where = 'spaces' in audience ? ` in ${count(spaces, 'space')}` : '';
-  const text = `${count(tests.length, 'conversation')}${where}: ${count(sessions, 'session')}`;
+  const text = `Testing ${count(tests.length, 'conversation')}${where}: ${count(sessions, 'session')}.`;
   return { text, json: { conversations: tests.length, spaces, sessions } };
 }
 
@@ -148,12 +148,17 @@ export async function testConversations(
     return { kind: 'none' };
   }
   const audience = await readAudience(context, flags, variables);
-  const plan = planOf(tests, audience, flags);
-  if (flags.dryRun) return recordResult(plan.json);
-  await context.confirmWrite(flags.confirm);
   const http = await context.http();
-  const cases = testCases(http, tests, audience, context.command);
-  await context.notice(`Testing ${plan.text}.`);
+  context.progress.start('Looking for the agents');
+  const cases = await findCases(http, tests, audience, context.command);
+  const missing = cases.flatMap(({ external_space_id: space, target: error }) =>
+    error instanceof PartnerctlError ? [{ error, text: [space ?? [], describeError(error)].flat().join(': ') }] : [],
+  );
+  const plan = planOf(tests, audience, (cases.length - missing.length) * flags.repeat);
+  for (const text of new Set(missing.map((each) => each.text))) await context.warn(text);
+  if (flags.dryRun) return { ...recordResult(plan.json), failure: missing[0]?.error };
+  await context.notice(plan.text);
+  await context.confirmWrite(flags.confirm);
   const results = runTests(context, http, cases, flags);
   if (flags.junit === undefined) return batchResult(results, TESTS, context.signals);
   const { recordJunit } = await import('./junit.ts');
