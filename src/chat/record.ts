@@ -52,9 +52,8 @@ function comment(node: Node | undefined, text: string): void {
  * Formats a conversation as a test. What the agent said is a comment, and each expectation is empty: a test that nobody
  * thought about fails.
  */
-export function formatConversation(name: string, turns: readonly RecordedTurn[]): string {
+export function formatConversation(turns: readonly RecordedTurn[]): string {
   const document = new Document({
-    name,
     turns: turns.map(({ say, replies }) => ({
       say,
       ...(replies.length > 1 && { replies: replies.length }),

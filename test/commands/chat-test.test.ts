@@ -306,8 +306,7 @@ describe('chat test', () => {
     const ran = await run(record, { env });
     expect(ran.code, ran.stderr).toBe(0);
     expect(ran.stdout).toBe(
-      `name: ticket-1
-turns:
+      `turns:
   - say: My invoice is missing.
     expect:
       # equals: "Your invoice has the number 17."
