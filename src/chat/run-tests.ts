@@ -33,8 +33,7 @@ export interface TestCase {
 
 interface TurnResult {
   readonly say: string;
-  /** The replies, joined by line feeds; null if none came. */
-  readonly reply: string | null;
+  readonly replies: readonly string[];
   /** From the message to the last reply. */
   readonly seconds: number;
   readonly failures: readonly Mismatch[];
@@ -81,15 +80,6 @@ interface Held {
   readonly error: PartnerctlError | undefined;
 }
 
-/** What a judge gets. */
-interface Transcript {
-  readonly test: string;
-  readonly space: string | null;
-  readonly agent: string | null;
-  readonly session_id: string;
-  readonly turns: readonly { readonly say: string; readonly replies: readonly string[] }[];
-}
-
 /** Sends a message, and waits for its replies; one more than are expected shows if it comes at once. */
 async function speak({ context, http, options }: TestRun, session: SessionRef, turn: Turn) {
   const { clock } = context;
@@ -100,18 +90,17 @@ async function speak({ context, http, options }: TestRun, session: SessionRef, t
   const pace = { limitMs: turn.withinMs, activeMs: testPauseMs(options.concurrency) };
   const target = { ...session, after_message_id: message_id, criteria, ...pace, ids: {} };
   const { replies, failure, outage } = await awaitReplies(context, http, target, async () => undefined);
-  const texts = replies.map(({ text }) => text ?? '');
   // That nobody could look is not the agent's silence.
   const isSilence = failure?.exitCode === EXIT.noReply;
   return {
-    texts,
+    replies: replies.map(({ text }) => text ?? ''),
     failure: isSilence ? (outage ?? failure) : failure,
     seconds: Math.round((clock.now() - startedAt) / 100) / 10,
   };
 }
 
 /** @throws LocalError for a judge that does not run to its end; as `judge` */
-async function judgeTurn({ context }: TestRun, turn: Turn, transcript: Transcript, leftMs: number) {
+async function judgeTurn({ context }: TestRun, turn: Turn, transcript: object, leftMs: number) {
   const failures: Mismatch[] = [];
   const { env, abortSignal: signal } = context;
   for (const expectation of turn.expectations) {
@@ -130,25 +119,23 @@ const countOf = (count: number): string => (count === 1 ? '1 reply' : `${count} 
 async function hold(run: TestRun, { test }: TestCase, target: TestTarget): Promise<Held> {
   const session_id = `test-${randomUUID()}`;
   const turns: TurnResult[] = [];
-  const said: { say: string; replies: readonly string[] }[] = [];
   const { external_space_id: space, agent, source_id } = target;
   try {
     for (const turn of test.turns) {
       const { say, expectations, source } = turn;
-      const { texts, failure, seconds } = await speak(run, { source_id, session_id }, turn);
-      said.push({ say, replies: texts });
-      const reply = texts.length > 0 ? texts.join('\n') : null;
-      const result = { say, reply, seconds, failures: [] };
-      if (failure) return { session_id, turns: [...turns, result], error: failure };
-      const failures = [...findMismatches(expectations, reply ?? '')];
-      if (texts.length > turn.replies) {
-        failures.push({ expected: countOf(turn.replies), got: countOf(texts.length), source });
+      const { replies, failure, seconds } = await speak(run, { source_id, session_id }, turn);
+      const failures: Mismatch[] = [];
+      turns.push({ say, replies, seconds, failures });
+      if (failure) return { session_id, turns, error: failure };
+      failures.push(...findMismatches(expectations, replies.join('\n')));
+      if (replies.length > turn.replies) {
+        failures.push({ expected: countOf(turn.replies), got: countOf(replies.length), source });
       }
       if (failures.length === 0) {
+        const said = turns.map((each) => ({ say: each.say, replies: each.replies }));
         const transcript = { test: test.name, space, agent, session_id, turns: said };
         failures.push(...(await judgeTurn(run, turn, transcript, turn.withinMs - seconds * 1000)));
       }
-      turns.push({ ...result, failures });
       const [first] = failures;
       if (!first) continue;
       const error = new UnexpectedReplyError(`Expected ${first.expected}.`, { why: `Got: ${first.got}` });

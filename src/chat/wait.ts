@@ -2,8 +2,8 @@ import type { Http } from '../api/http.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { isUnexpectedShape, NoReplyError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
-import { Follower } from './follow.ts';
-import type { SessionEvent } from './followed-session.ts';
+import { Follower, type SessionEvent } from './follow.ts';
+import { followSession } from './followed-session.ts';
 import { incompleteHistory } from './health.ts';
 import type { ChatContext } from './session.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
@@ -137,7 +137,7 @@ export async function awaitReplies(
   const received: Received = { replies: [], unrecognized: undefined, changedAt: clock.now(), isEmpty: true };
   const { replies } = received;
   const events = follower.events<SessionEvent>((emit) =>
-    follower.follow({ source_id, session_id }, { from: 'after', message_id }, emit),
+    followSession(follower, { source_id, session_id }, { from: 'after', message_id }, emit),
   );
   try {
     for await (const event of events) {

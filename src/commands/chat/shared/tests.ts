@@ -54,9 +54,12 @@ const COLUMNS: readonly Column<TestResult>[] = [
   { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)), isNote: true },
 ];
 
+const answersOf = (replies: readonly string[]): readonly string[] =>
+  replies.length === 0 ? ['(no reply)'] : replies.map((reply) => `agent: ${reply}`);
+
 /** What was said, for the summary of CI and for JUnit. */
 function transcriptOf({ turns, session_id }: TestResult): readonly string[] {
-  const said = turns.flatMap(({ say, reply }) => [`user: ${say}`, reply === null ? '(no reply)' : `agent: ${reply}`]);
+  const said = turns.flatMap(({ say, replies }) => [`user: ${say}`, ...answersOf(replies)]);
   return session_id === null ? said : [`session ${session_id}`, ...said];
 }
 
@@ -77,8 +80,10 @@ const TESTS: Batch<TestResult> = {
     };
   },
   json({ index: _, isUnfinished: __, error, turns, ...result }) {
-    const shown = turns.map(({ failures, ...turn }) => ({
-      ...turn,
+    const shown = turns.map(({ say, replies, seconds, failures }) => ({
+      say,
+      reply: replies.length === 0 ? null : replies.join('\n'),
+      seconds,
       failures: failures.map(({ source, ...failure }) => ({ line: Number(source.split(':').at(-1)), ...failure })),
     }));
     return { ...result, turns: shown, error: errorJson(error) };
