@@ -178,33 +178,29 @@ function resultOf(
   };
 }
 
+/** Why no further conversation is held. */
+function stopOf({ stoppedBy, context: { abortSignal } }: TestRun): PartnerctlError | undefined {
+  return stoppedBy ?? (abortSignal.reason instanceof PartnerctlError ? abortSignal.reason : undefined);
+}
+
 async function runCase(run: TestRun, testCase: TestCase): Promise<TestResult> {
   const { repeat, pass } = run.options;
   const { target } = testCase;
   if (target instanceof PartnerctlError) return resultOf(testCase, [], { error: target, isUnfinished: false });
-  const { reason } = run.context.abortSignal;
-  const stop = run.stoppedBy ?? (reason instanceof PartnerctlError ? reason : undefined);
-  if (stop) {
+  const held: Held[] = [];
+  while (held.length < repeat && !stopOf(run)) {
+    const each = await hold(run, testCase, target);
+    held.push(each);
+    if (stopsRun(each.error)) run.stoppedBy ??= each.error;
+  }
+  const stop = stopOf(run);
+  if (held.length === 0 && stop) {
     const error = stop instanceof InterruptedError ? stop : new LocalError(`Not held: ${stop.message}`);
     return resultOf(testCase, [], { error, isUnfinished: true });
   }
-  const held: Held[] = [];
-  let error: PartnerctlError | undefined;
-  try {
-    while (held.length < repeat && !run.stoppedBy) {
-      run.context.abortSignal.throwIfAborted();
-      const each = await hold(run, testCase, target);
-      held.push(each);
-      if (stopsRun(each.error)) run.stoppedBy ??= each.error;
-    }
-    const failures = held.flatMap((each) => each.error ?? []);
-    const isEnough = held.length - failures.length >= pass;
-    error = failures.find(stopsRun) ?? (isEnough ? undefined : (failures[0] ?? run.stoppedBy));
-  } catch (thrown) {
-    if (!(thrown instanceof PartnerctlError)) throw thrown;
-    error = thrown;
-  }
-  if (stopsRun(error)) run.stoppedBy ??= error;
+  const failures = held.flatMap((each) => each.error ?? []);
+  const isEnough = held.length - failures.length >= pass;
+  const error = failures.find(stopsRun) ?? (isEnough ? undefined : (failures[0] ?? stop));
   return resultOf(testCase, held, { error, isUnfinished: error instanceof InterruptedError });
 }
 
