@@ -104,11 +104,11 @@ export async function findCases(
     if (named) throw new UsageError(`The conversation at ${named.source} names an agent: give --space, not --source.`);
     return tests.map((test, index) => ({ index, test, external_space_id: null, target }));
   }
-  const named = tests.map((test) => ({ test, agent: agentOf(test, audience.agent) }));
-  const pairs = audience.spaces.flatMap((space) => named.map((each) => ({ space, ...each })));
+  const named = tests.map((test) => ({ ...test, agent: agentOf(test, audience.agent) }));
+  const pairs = audience.spaces.flatMap((space) => named.map((test) => ({ space, test })));
   const finder = new TargetFinder(http, toCommand);
-  const finding = pairs.map(async ({ space, test, agent }, index) => {
-    return { index, test, external_space_id: externalIdOf(space), target: await finder.find(space, agent) };
+  const finding = pairs.map(async ({ space, test }, index) => {
+    return { index, test, external_space_id: externalIdOf(space), target: await finder.find(space, test.agent) };
   });
   return await Promise.all(finding);
 }

@@ -184,12 +184,14 @@ describe('chat test', () => {
     expect(asked.stderr).toMatch(/new-001.*1 conversation in 3 spaces: 4 sessions\..*Profile "live" is protected/s);
     expect(await it.posts()).toHaveLength(before);
 
-    const ran = await run([...command, '--query', 'results[].[external_space_id, status]', '-o', 'json'], { env });
+    const ran = await run([...command, '--query', 'results[].[external_space_id, agent, status]', '-o', 'json'], {
+      env,
+    });
     expect(ran.code, ran.stderr).toBe(4);
     expect(ran.json()).toEqual([
-      ['acme-001', 'passed'],
-      ['acme-002', 'passed'],
-      ['new-001', 'error'],
+      ['acme-001', 'Support', 'passed'],
+      ['acme-002', 'Support', 'passed'],
+      ['new-001', 'Support', 'error'],
     ]);
   });
 
