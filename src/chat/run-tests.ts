@@ -217,19 +217,8 @@ export function runTests(
 ): AsyncGenerator<TestResult> {
   const run: TestRun = { context, http, options };
   return emitted(async (emit) => {
-    context.progress.start('Testing');
-    let done = 0;
     const limit = pLimit(options.concurrency);
-    await Promise.all(
-      cases.map((testCase) =>
-        limit(async () => {
-          const result = await runCase(run, testCase);
-          done += 1;
-          context.progress.update(`Testing: ${done} of ${cases.length} conversations`);
-          emit(result);
-        }),
-      ),
-    );
+    await Promise.all(cases.map((testCase) => limit(async () => void emit(await runCase(run, testCase)))));
   });
 }
 

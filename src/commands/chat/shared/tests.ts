@@ -164,9 +164,12 @@ export async function testConversations(
   if (flags.dryRun) return { ...recordResult(plan.json), failure: missing[0]?.error };
   await context.notice(plan.text);
   await context.confirmWrite(flags.confirm);
-  const results = runTests(context, http, cases, flags);
-  if (flags.junit === undefined) return batchResult(results, TESTS, context.signals);
-  const { recordJunit } = await import('./junit.ts');
-  const file = { path: flags.junit, warn: context.warn };
-  return batchResult(recordJunit(results, file, transcriptOf), TESTS, context.signals);
+  const { junit: path } = flags;
+  const { progress, signals, warn } = context;
+  const held = runTests(context, http, cases, flags);
+  const results =
+    path === undefined ? held : (await import('./junit.ts')).recordJunit(held, { path, warn }, transcriptOf);
+  progress.start('Testing');
+  const onResult = (done: number): void => progress.update(`Testing: ${done} of ${cases.length} conversations`);
+  return batchResult(results, TESTS, signals, onResult);
 }
