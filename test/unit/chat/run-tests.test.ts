@@ -21,7 +21,6 @@ async function hold(
     ...{ clock, random: Math.random, env: {}, flags: {} },
     signals: { interrupt: interrupt.signal },
     abortSignal: interrupt.signal,
-    progress: { start: () => undefined, update: () => undefined },
     command: () => '',
     http: async () => http,
     stateLocation: async () => ({ path: '' }),

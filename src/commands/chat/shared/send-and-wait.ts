@@ -42,6 +42,7 @@ export async function sendOne(context: Context, typed: TypedMessage): Promise<Co
   const source_id = await findSource(http, typed.source, context.command);
   const names = { source_id, session_id, external_message_id };
   const more = isWaiting ? ['--wait', ...criteriaFlags(criteria)] : [];
+  context.progress.start('Sending the message');
   const { message_id, created } = await sendMessage(context, http, { ...names, text }, { origin, more });
   if (created === false) {
     await context.notice(
