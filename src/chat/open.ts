@@ -10,6 +10,7 @@ import { openPlaces, type Places } from './places.ts';
 import { resendCommand } from './send.ts';
 import type { ChatContext } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
+import { explainMissing } from './wait.ts';
 
 /** A prompt below the conversation. What it shows may be hostile: the prompt cleans it. */
 export interface ChatPrompt {
@@ -32,6 +33,8 @@ const HELP =
   '/quit leaves, like Ctrl-D. Alt+Enter starts a new line. To send a message that starts with /, type two: //';
 
 const EARLIER_MESSAGES = 10;
+/** A registered message that no poll shows for this long does not come. */
+const MAX_LAG_MS = 20_000;
 
 /** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */
 class OpenChat {
@@ -42,6 +45,9 @@ class OpenChat {
   private sending: Promise<void> = Promise.resolve();
   /** Messages that are not known to be registered, with the error of those that failed. */
   private readonly unsent = new Map<NewMessage, unknown>();
+  /** A message that was registered, and sent at a time after which the history has shown none. */
+  private unseen: { readonly message_id: string; readonly at: number } | undefined;
+  private lastShownAt = 0;
   private failure: unknown;
 
   constructor(parts: OpenParts) {
@@ -102,10 +108,12 @@ class OpenChat {
 
   private async sendNow(message: NewMessage): Promise<void> {
     const { context, http, places, prompt } = this.parts;
+    const at = context.clock.now();
     try {
       const { message_id } = await postMessage(http, message);
       this.unsent.delete(message);
       this.ownIds.add(message_id);
+      if (this.lastShownAt < at) this.unseen ??= { message_id, at };
       this.follower.wake();
       await places.remember(message);
     } catch (error) {
@@ -124,12 +132,26 @@ class OpenChat {
         followSession(follower, session, start, emit),
       )) {
         if (!this.isOnScreen(event)) prompt.show(event);
+        this.sayIfMissing(event);
         if (event.kind === 'message') await places.remember(event.ref);
       }
     } catch (error) {
       this.failure = error;
       prompt.close();
     }
+  }
+
+  /** Says once that a registered message does not show. A history may have replies only, so any message counts. */
+  private sayIfMissing(event: SessionEvent): void {
+    const { context, prompt, session } = this.parts;
+    if (event.kind === 'message') {
+      this.unseen = undefined;
+      this.lastShownAt = context.clock.now();
+    }
+    if (event.kind !== 'polled' || !this.unseen || event.at < this.unseen.at + MAX_LAG_MS) return;
+    const { message, hint } = explainMissing(context.command, session, this.unseen.message_id);
+    this.unseen = undefined;
+    prompt.say(`${message} ${hint}`);
   }
 
   private isOnScreen(event: SessionEvent): boolean {

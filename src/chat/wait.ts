@@ -1,3 +1,4 @@
+import { MissingMessage, readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { isUnexpectedShape, NoReplyError, PartnerctlError, UsageError, withHint } from '../errors.ts';
@@ -6,6 +7,7 @@ import { Follower, type SessionEvent } from './follow.ts';
 import { followSession } from './followed-session.ts';
 import { incompleteHistory } from './health.ts';
 import type { ChatContext } from './session.ts';
+import type { FormatCommand } from './source.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 /** Which replies to wait for: --replies and --settle. Without both, the first one. */
@@ -29,6 +31,10 @@ export interface ReplyTarget extends SessionRef {
 }
 
 const DEFAULT_WAIT_MS = 120_000;
+/** Among so many of the newest messages is one that no other follows. */
+const MIN_NEWEST = 20;
+/** A longer history is not searched for a message. */
+const MAX_SEARCHED_PAGES = 20;
 
 /** The flags of the criteria, to type them again. */
 export function criteriaFlags({ replies, settle }: ReplyCriteria): readonly string[] {
@@ -91,18 +97,23 @@ function receive(received: Received, event: SessionEvent, criteria: ReplyCriteri
 /** The error for replies that did not come in time. */
 function noReplyError(
   { context, http, health: { lastError } }: Follower,
-  { source_id, session_id, limitMs }: ReplyTarget,
-  { unrecognized, isEmpty }: Received,
+  { limitMs }: ReplyTarget,
+  { unrecognized }: Received,
 ): NoReplyError {
-  const check = context.command(['contract', 'check', '--source', source_id, '--session', session_id]);
-  const isSilent = isEmpty && !lastError;
   const { why, hint } = unrecognized
     ? explainUnrecognized(unrecognized, http.contract, context.command)
-    : {
-        why: lastError?.message,
-        hint: isSilent ? `To see whether the session shows what was sent: ${check}` : lastError?.info.hint,
-      };
+    : { why: lastError?.message, hint: lastError?.info.hint };
   return new NoReplyError(`No reply came within ${formatDuration(limitMs)}.`, { why, hint, cause: lastError });
+}
+
+function missingMessageError({ command }: ChatContext, target: ReplyTarget, cause?: MissingMessage): NoReplyError {
+  const { message, hint } = explainMissing(command, target, target.after_message_id);
+  const hints = [hint, cause?.info.hint].filter((each) => each !== undefined).join('\n');
+  return new NoReplyError(message, {
+    why: cause ? undefined : `No reply came within ${formatDuration(target.limitMs)}.`,
+    hint: hints,
+    cause,
+  });
 }
 
 function fewRepliesError(count: number, { limitMs, criteria: { replies, settle = 0 } }: ReplyTarget): NoReplyError {
@@ -113,6 +124,35 @@ function fewRepliesError(count: number, { limitMs, criteria: { replies, settle =
       ? `${came} within ${limit}, but it was never quiet for ${formatDuration(settle)}.`
       : `Only ${came} of ${replies} within ${limit}.`,
   );
+}
+
+/** Says that a message that was registered is not in its history, and which commands show why. */
+export function explainMissing(toCommand: FormatCommand, { source_id, session_id }: SessionRef, message_id: string) {
+  const check = toCommand(['contract', 'check', '--source', source_id, '--session', session_id]);
+  return {
+    message: `The message ${message_id} does not show in the history of session ${session_id}.`,
+    hint: `The service may take the session under another name. To compare messages.history.* with it, run: ${check}
+To see what is set, run: ${toCommand(['contract', 'show', 'messages.history'])}`,
+  };
+}
+
+/** Whether the history has the message that is waited for: read after it, it would not show. True if nothing tells. */
+async function hasMessage(follower: Follower, { source_id, session_id, after_message_id }: ReplyTarget) {
+  const { http, signal } = follower;
+  const limits = () => ({ retries: 0, timeoutMs: Math.max(1, follower.remainingMs()), signal });
+  const position = { source_id, session_id, after_message_id: undefined, newest: MIN_NEWEST };
+  let pages = 0;
+  try {
+    for await (const { messages, unexplained } of readHistory(http, position, limits)) {
+      pages += 1;
+      const isThere = messages.some(({ message_id }) => message_id === after_message_id);
+      if (isThere || unexplained !== undefined || pages === MAX_SEARCHED_PAGES) return true;
+    }
+    return false;
+  } catch (error) {
+    if (error instanceof PartnerctlError) return true;
+    throw error;
+  }
 }
 
 /**
@@ -136,6 +176,8 @@ export async function awaitReplies(
   const follower = new Follower(context, http, { limitMs, activeMs });
   const received: Received = { replies: [], unrecognized: undefined, changedAt: clock.now(), isEmpty: true };
   const { replies } = received;
+  const halfMs = follower.remainingMs() / 2;
+  let isShown: boolean | undefined;
   const events = follower.events<SessionEvent>((emit) =>
     followSession(follower, { source_id, session_id }, { from: 'after', message_id }, emit),
   );
@@ -143,17 +185,22 @@ export async function awaitReplies(
     for await (const event of events) {
       if (receive(received, event, criteria, clock.now())) return { replies };
       await onNotice(event);
+      // An agent that is only slow costs no request.
+      if (event.kind !== 'polled' || !received.isEmpty || isShown || follower.remainingMs() > halfMs) continue;
+      isShown = await hasMessage(follower, target);
     }
     signals.interrupt.throwIfAborted();
     // The time was up before another look could show that no more follow.
     if (criteria.isExact && replies.length >= (criteria.replies ?? 1)) return { replies };
     const { lastError } = follower.health;
     if (isUnexpectedShape(lastError)) throw lastError;
+    if (isShown === false && received.isEmpty) throw missingMessageError(context, target);
     if (replies.length > 0) throw fewRepliesError(replies.length, target);
     throw noReplyError(follower, target, received);
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
+    const failure = error instanceof MissingMessage ? missingMessageError(context, target, error) : error;
     const { lastError: outage } = follower.health;
-    return { replies, failure: withContinuation(error, context, target, replies), outage };
+    return { replies, failure: withContinuation(failure, context, target, replies), outage };
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { HISTORY, MESSAGE } from '../support/chat.ts';
 import { type FakeRequest, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { type HistoryServer, historyServer, idsFrom, nextPath, readAll, tailUntil } from '../support/history-server.ts';
-import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
 
 const WHOLE = '--from-start';
 
@@ -135,26 +135,34 @@ describe('a message that was sent', () => {
     return { ran: await run([...SEND, '-o', 'json'], options), service };
   }
 
-  test.each<[string, (request: FakeRequest) => unknown]>([
+  function expectMissing({ code, error, json: body }: Ran) {
+    expect(code).toBe(11);
+    expect(body()).toMatchObject({ message_id: 'm1', reply: null });
+    const { message, hint } = error();
+    expect(message).toBe('The message m1 does not show in the history of session anna.');
+    expect(hint).toContain('messages.history.*');
+    expect(hint).toContain('partnerctl contract check --source src --session anna');
+    expect(hint).toContain('partnerctl chat wait');
+  }
+
+  test.each<[string, (request: FakeRequest) => unknown, ...string[]]>([
     ['that is empty', () => []],
     [
       'that has only older messages',
       ({ query }) => (query.get('after_message_id') ? [] : [{ ...OWN, message_id: 'm0' }]),
     ],
-  ])('and has no reply in a history %s is named with the command that checks the session', async (_, history) => {
-    const { ran } = await send(history);
-    expect(ran.code).toBe(11);
-    expect(ran.json()).toMatchObject({ message_id: 'm1', reply: null });
-    const { message, hint } = ran.error();
-    expect(message).toBe('No reply came within 2m.');
-    expect(hint).toContain('partnerctl contract check --source src --session anna');
-    expect(hint).toContain('partnerctl chat wait');
+    ['without cursors', () => [{ ...OWN, message_id: 'm0' }], 'messages.history.after_message_id', 'none'],
+  ])('and never shows in a history %s is said not to show', async (_, history, ...set) => {
+    expectMissing((await send(history, ...set)).ran);
   });
 
-  test('and never shows in a history without cursors cannot be read after', async () => {
-    const { ran } = await send(() => [{ ...OWN, message_id: 'm0' }], 'messages.history.after_message_id', 'none');
-    expect(ran.code).toBe(8);
-    expect(ran.error().message).toBe('The history does not have the message to read after.');
+  test('and shows, without a reply, has none; it is looked up once', async () => {
+    const { ran, service } = await send(({ query }) => (query.get('after_message_id') ? [] : [OWN]));
+    expect(ran.code).toBe(11);
+    expect(ran.error().message).toBe('No reply came within 2m.');
+    expect(
+      service.requests.filter(({ method, query }) => method === 'GET' && !query.has('after_message_id')),
+    ).toHaveLength(1);
   });
 
   test('and shows late in a history without cursors is waited for', async () => {
