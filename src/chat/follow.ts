@@ -2,27 +2,53 @@ import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import type { Http } from '../api/http.ts';
 import { SessionCheck } from '../api/session-check.ts';
-import type { SessionRef } from '../contract/messages.ts';
-import { InterruptedError, isCtrlC, ServiceError, withHint } from '../errors.ts';
+import type { Message, SessionRef } from '../contract/messages.ts';
+import { InterruptedError, isCtrlC, type PartnerctlError, ServiceError, withHint } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
-import {
-  type Emit,
-  type FollowEnd,
-  FollowedSession,
-  type Following,
-  type FollowOptions,
-  type SessionEvent,
-} from './followed-session.ts';
 import { Health } from './health.ts';
 import type { Pace } from './pace.ts';
-import type { ChatContext, FollowStart } from './session.ts';
+import type { ChatContext } from './session.ts';
+
+export type SessionEvent = { readonly ref: SessionRef } /** `isBacklog`: it existed at the start. */ & (
+  | { readonly kind: 'message'; readonly message: Message; readonly isBacklog: boolean }
+  /** Everything that existed at the start has been shown. */
+  | { readonly kind: 'caught-up' }
+  /** A complete response to a poll that began `at` a time (milliseconds since the epoch). */
+  | { readonly kind: 'polled'; readonly at: number; readonly isQuiet: boolean }
+  /** The service answered 404 for the session, as it may before the first message. It is treated as empty. */
+  | { readonly kind: 'unknown-session' }
+  /** Messages may be missing. `isCertain`: the service says that it has more than it sent. */
+  | { readonly kind: 'gap'; readonly evidence: string; readonly isCertain: boolean }
+  /** The service cannot be reached, or asks for a pause; the next request is after `pauseMs`. */
+  | { readonly kind: 'outage'; readonly error: PartnerctlError; readonly pauseMs: number }
+  | { readonly kind: 'recovered'; readonly outageMs: number; readonly missed: number }
+);
+
+export interface FollowOptions {
+  /** Whether to end once everything that exists has been read. */
+  readonly once?: boolean;
+  /** How long an outage may last, in milliseconds. Without a limit by default; with `once`, for 30 s. */
+  readonly maxOutageMs?: number | undefined;
+  /** A fixed pause between two polls of a session; adaptive by default. */
+  readonly intervalMs?: number | undefined;
+  /** The shortest adaptive pause. */
+  readonly activeMs?: number | undefined;
+  /** How long to follow, in milliseconds: by default for --timeout, or without a limit. */
+  readonly limitMs?: number;
+}
+
+/** Resolves when the consumer of the events wants more. */
+export type Emit<Event> = (event: Event) => Promise<void>;
+
+/** Whether a session was read to its end, or following ended before. One that is followed without end is cut short. */
+export type FollowEnd = 'complete' | 'cut short';
 
 const MAX_CONCURRENT_POLLS = 6;
 /** Reading what exists may not wait for ever. */
 const READ_OUTAGE_MS = 30_000;
 
-/** Follows the sessions of a command, which share the health of the connection. */
-export class Follower implements Following {
+/** What the sessions that a command follows share: the health of the connection, and how long they are followed. */
+export class Follower {
   readonly health: Health;
   readonly sessionCheck: SessionCheck;
   readonly limit = pLimit(MAX_CONCURRENT_POLLS);
@@ -49,16 +75,6 @@ export class Follower implements Following {
     setMaxListeners(0, this.signal);
   }
 
-  /**
-   * Follows one more session: emits each message once, oldest first, page by page, until the signal aborts or the time is
-   * up or, with `once`, until everything was read. Failures of the network and the service are outages, not the end.
-   * @throws PartnerctlError that polling again cannot resolve: 401, 402, 403 and, before a first page was read, most
-   *   others; ServiceError or RateLimitError after an outage of `maxOutageMs`
-   */
-  follow(ref: SessionRef, start: FollowStart, emit: Emit<SessionEvent>): Promise<FollowEnd> {
-    return new FollowedSession(this, ref, start, emit).run();
-  }
-
   /** Yields what `act` emits while it follows sessions. They end when the consumer stops. @throws as `act` */
   events<Event>(act: (emit: Emit<Event>) => Promise<unknown>): AsyncGenerator<Event, void, void> {
     return emitted(act, () => this.stop());
@@ -80,9 +96,9 @@ export class Follower implements Following {
   }
 
   remainingMs(): number {
-    const { limitMs = Number.POSITIVE_INFINITY } = this.options;
     const { clock, flags } = this.context;
-    return Math.min(this.startedAt + (flags.timeout ?? limitMs) - clock.now(), this.http.remainingMs());
+    const { limitMs = flags.timeout ?? Number.POSITIVE_INFINITY } = this.options;
+    return Math.min(this.startedAt + limitMs - clock.now(), this.http.remainingMs());
   }
 
   isOver(): boolean {

@@ -1,64 +1,14 @@
-import type { LimitFunction } from 'p-limit';
 import { ATTEMPT_TIMEOUT_MS } from '../api/attempt.ts';
 import { type HistoryPage, MissingMessage, missingIn404, readHistory } from '../api/history.ts';
-import type { Http } from '../api/http.ts';
-import type { SessionCheck } from '../api/session-check.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RateLimitError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type Health, isFatal, isPassing, noHistoryError } from './health.ts';
+import type { Emit, FollowEnd, Follower, SessionEvent } from './follow.ts';
+import { isFatal, isPassing, noHistoryError } from './health.ts';
 import { Pace } from './pace.ts';
-import { type ChatContext, type FollowStart, sessionKey } from './session.ts';
+import { type FollowStart, sessionKey } from './session.ts';
 import { type Cursor, Shown } from './shown.ts';
 import { Unfinished } from './unfinished.ts';
-
-export type SessionEvent = { readonly ref: SessionRef } /** `isBacklog`: it existed at the start. */ & (
-  | { readonly kind: 'message'; readonly message: Message; readonly isBacklog: boolean }
-  /** Everything that existed at the start has been shown. */
-  | { readonly kind: 'caught-up' }
-  /** A complete response to a poll that began `at` a time (milliseconds since the epoch). */
-  | { readonly kind: 'polled'; readonly at: number; readonly isQuiet: boolean }
-  /** The service answered 404 for the session, as it may before the first message. It is treated as empty. */
-  | { readonly kind: 'unknown-session' }
-  /** Messages may be missing. `isCertain`: the service says that it has more than it sent. */
-  | { readonly kind: 'gap'; readonly evidence: string; readonly isCertain: boolean }
-  /** The service cannot be reached, or asks for a pause; the next request is after `pauseMs`. */
-  | { readonly kind: 'outage'; readonly error: PartnerctlError; readonly pauseMs: number }
-  | { readonly kind: 'recovered'; readonly outageMs: number; readonly missed: number }
-);
-
-export interface FollowOptions {
-  /** Whether to end once everything that exists has been read. */
-  readonly once?: boolean;
-  /** How long an outage may last, in milliseconds. Without a limit by default; with `once`, for 30 s. */
-  readonly maxOutageMs?: number | undefined;
-  /** A fixed pause between two polls of a session; adaptive by default. */
-  readonly intervalMs?: number | undefined;
-  /** How long to follow without --timeout, in milliseconds. Without a limit by default. */
-  readonly limitMs?: number;
-}
-
-/** Resolves when the consumer of the events wants more. */
-export type Emit<Event> = (event: Event) => Promise<void>;
-
-/** Whether a session was read to its end, or following ended before. One that is followed without end is cut short. */
-export type FollowEnd = 'complete' | 'cut short';
-
-/** What follows several sessions shares with each of them. */
-export interface Following {
-  readonly context: ChatContext;
-  readonly http: Http;
-  readonly options: FollowOptions;
-  readonly health: Health;
-  readonly sessionCheck: SessionCheck;
-  readonly limit: LimitFunction;
-  readonly paces: Pace[];
-  /** Aborts at an interrupt, and when following ends. */
-  readonly signal: AbortSignal;
-  readonly startedAt: number;
-  remainingMs(): number;
-  isOver(): boolean;
-}
 
 /** A page may be slow, but not silent for so long. */
 const IDLE_MS = 15_000;
@@ -76,8 +26,8 @@ function lastOf<Item>(items: readonly Item[], count: number): readonly Item[] {
 }
 
 /** One session that is followed. */
-export class FollowedSession {
-  private readonly follower: Following;
+class FollowedSession {
+  private readonly follower: Follower;
   private readonly clock: Clock;
   private readonly pace: Pace;
   private readonly ref: SessionRef;
@@ -96,12 +46,13 @@ export class FollowedSession {
   private asked: { readonly elapsed: () => number; readonly limitMs: number };
   private readonly reported = new Set<SessionEvent['kind']>();
 
-  constructor(follower: Following, ref: SessionRef, start: FollowStart, emit: Emit<SessionEvent>) {
+  constructor(follower: Follower, ref: SessionRef, start: FollowStart, emit: Emit<SessionEvent>) {
     const { paces, options } = follower;
     const { clock, random } = follower.context;
     this.follower = follower;
     this.clock = clock;
-    this.pace = new Pace({ clock, random, intervalMs: options.intervalMs, sessions: () => paces.length });
+    const { intervalMs, activeMs } = options;
+    this.pace = new Pace({ clock, random, intervalMs, activeMs, sessions: () => paces.length });
     paces.push(this.pace);
     this.ref = ref;
     this.emit = emit;
@@ -291,4 +242,19 @@ export class FollowedSession {
   private pauseMs(): number {
     return Math.min(this.pace.pauseMs(), this.leftMs());
   }
+}
+
+/**
+ * Follows one more session: emits each message once, oldest first, page by page, until the signal aborts or the time is
+ * up or, with `once`, until everything was read. Failures of the network and the service are outages, not the end.
+ * @throws PartnerctlError that polling again cannot resolve: 401, 402, 403 and, before a first page was read, most
+ *   others; ServiceError or RateLimitError after an outage of `maxOutageMs`
+ */
+export function followSession(
+  follower: Follower,
+  ref: SessionRef,
+  start: FollowStart,
+  emit: Emit<SessionEvent>,
+): Promise<FollowEnd> {
+  return new FollowedSession(follower, ref, start, emit).run();
 }

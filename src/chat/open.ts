@@ -4,8 +4,8 @@ import type { Http } from '../api/http.ts';
 import type { SessionRef } from '../contract/messages.ts';
 import { isCtrlC, PartnerctlError, withHint } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
-import { Follower } from './follow.ts';
-import type { SessionEvent } from './followed-session.ts';
+import { Follower, type SessionEvent } from './follow.ts';
+import { followSession } from './followed-session.ts';
 import { openPlaces, type Places } from './places.ts';
 import { resendCommand } from './send.ts';
 import type { ChatContext } from './session.ts';
@@ -128,7 +128,9 @@ class OpenChat {
     try {
       const { follower } = this;
       const start = { from: 'last', count: EARLIER_MESSAGES } as const;
-      for await (const event of follower.events<SessionEvent>((emit) => follower.follow(session, start, emit))) {
+      for await (const event of follower.events<SessionEvent>((emit) =>
+        followSession(follower, session, start, emit),
+      )) {
         if (!this.isOnScreen(event)) prompt.show(event);
         this.sayIfMissing(event);
         if (event.kind === 'message') await places.remember(event.ref);

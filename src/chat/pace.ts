@@ -2,6 +2,8 @@ import type { ChatContext } from './session.ts';
 
 /** The shortest pause: a reply is on the screen well within a second. */
 const ACTIVE_MS = 600;
+/** The shortest pause where nobody looks, and each reply is waited for. */
+const TEST_ACTIVE_MS = 150;
 const IDLE_MS = 10_000;
 /** The pause is this fraction of the time since something was said. */
 const IDLE_FRACTION = 1 / 10;
@@ -13,9 +15,16 @@ const MAX_RETRY_MS = 30_000;
 /** Pauses are extended by up to this fraction, so that many clients spread out. */
 const JITTER = 0.2;
 
+/** Returns the shortest pause for each of several sessions in which agents are tested, in milliseconds. */
+export function testPauseMs(sessions: number): number {
+  return Math.max(TEST_ACTIVE_MS, sessions * ACTIVE_SHARE_MS);
+}
+
 interface PaceDeps extends Pick<ChatContext, 'clock' | 'random'> {
   /** A fixed pause; undefined: adaptive. */
   readonly intervalMs: number | undefined;
+  /** The shortest adaptive pause. */
+  readonly activeMs?: number | undefined;
   readonly sessions: () => number;
 }
 
@@ -54,8 +63,8 @@ export class Pace {
 
   /** Returns the pause after a poll. */
   pauseMs(): number {
-    const { clock, intervalMs, sessions } = this.deps;
-    const least = Math.max(ACTIVE_MS, sessions() * ACTIVE_SHARE_MS);
+    const { clock, intervalMs, activeMs = ACTIVE_MS, sessions } = this.deps;
+    const least = Math.max(activeMs, sessions() * ACTIVE_SHARE_MS);
     const most = Math.max(IDLE_MS, sessions() * IDLE_SHARE_MS);
     const adaptive = Math.max(least, Math.min(most, (clock.now() - this.activeAt) * IDLE_FRACTION));
     return this.jittered(intervalMs ?? adaptive);

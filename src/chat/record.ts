@@ -2,8 +2,8 @@ import { Document, isMap, type Node } from 'yaml';
 import type { Http } from '../api/http.ts';
 import type { SessionRef } from '../contract/messages.ts';
 import { NotFoundError } from '../errors.ts';
-import { Follower } from './follow.ts';
-import type { SessionEvent } from './followed-session.ts';
+import { Follower, type SessionEvent } from './follow.ts';
+import { followSession } from './followed-session.ts';
 import { incompleteHistory } from './health.ts';
 import type { ChatContext } from './session.ts';
 
@@ -16,7 +16,7 @@ export interface RecordedTurn {
 /**
  * Reads a session, which is no tail of it: --resume continues where it would have. What an agent says before the first
  * message of the user is left out.
- * @throws as `Follower.follow`; ServiceError or ShapeError if the session cannot be read to its end
+ * @throws as `followSession`; ServiceError or ShapeError if the session cannot be read to its end
  */
 export async function readTurns(
   context: ChatContext,
@@ -27,7 +27,7 @@ export async function readTurns(
   const follower = new Follower(context, http, { once: true });
   let isWhole = false;
   const events = follower.events<SessionEvent>(async (emit) => {
-    isWhole = (await follower.follow(session, { from: 'start' }, emit)) === 'complete';
+    isWhole = (await followSession(follower, session, { from: 'start' }, emit)) === 'complete';
   });
   for await (const event of events) {
     if (event.kind === 'gap') throw incompleteHistory(session.session_id, event.evidence);
@@ -52,9 +52,8 @@ function comment(node: Node | undefined, text: string): void {
  * Formats a conversation as a test. What the agent said is a comment, and each expectation is empty: a test that nobody
  * thought about fails.
  */
-export function formatConversation(name: string, turns: readonly RecordedTurn[]): string {
+export function formatConversation(turns: readonly RecordedTurn[]): string {
   const document = new Document({
-    name,
     turns: turns.map(({ say, replies }) => ({
       say,
       ...(replies.length > 1 && { replies: replies.length }),

@@ -70,25 +70,22 @@ export function readRows(name: string, text: string, defaults: RowDefaults): rea
   const rows: Row[] = [];
   const occurrences = new Map<string, number>();
   const firstOfId = new Map<string, Row>();
-  let offset = 0;
   for (const [index, line] of problems.text.split('\n').entries()) {
+    const [offset] = problems.startOf(index + 1);
     const typed = line.trim() === '' ? undefined : parseLine(line, offset, schema, problems);
-    if (typed) {
-      const content = JSON.stringify([typed.source_id, typed.session_id, typed.text]);
-      const occurrence = (occurrences.get(content) ?? 0) + 1;
-      const { external_message_id = deriveExternalId(typed, occurrence) } = typed;
-      if (typed.external_message_id === undefined) occurrences.set(content, occurrence);
-      const row = { ...typed, external_message_id, line: index + 1 };
-      rows.push(row);
-      const id = JSON.stringify([row.source_id, row.session_id, external_message_id]);
-      const first = firstOfId.get(id) ?? row;
-      firstOfId.set(id, first);
-      if (first.text !== row.text) {
-        const message = `"external_message_id" is that of line ${first.line}, which has another text`;
-        problems.add(rangeOf(line, 'external_message_id', offset), message, 'give each message an id of its own');
-      }
-    }
-    offset += line.length + 1;
+    if (!typed) continue;
+    const content = JSON.stringify([typed.source_id, typed.session_id, typed.text]);
+    const occurrence = (occurrences.get(content) ?? 0) + 1;
+    const { external_message_id = deriveExternalId(typed, occurrence) } = typed;
+    if (typed.external_message_id === undefined) occurrences.set(content, occurrence);
+    const row = { ...typed, external_message_id, line: index + 1 };
+    rows.push(row);
+    const id = JSON.stringify([row.source_id, row.session_id, external_message_id]);
+    const first = firstOfId.get(id) ?? row;
+    firstOfId.set(id, first);
+    if (first.text === row.text) continue;
+    const message = `"external_message_id" is that of line ${first.line}, which has another text`;
+    problems.add(rangeOf(line, 'external_message_id', offset), message, 'give each message an id of its own');
   }
   if (problems.size > 0) throw problemsError(problems.sorted());
   return rows;

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 import { postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
+import type { SessionRef } from '../contract/messages.ts';
 import { EXIT, InterruptedError, LocalError, PartnerctlError, stopsRun, UnexpectedReplyError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import type { Environment } from '../platform/io.ts';
 import { describeExpectation, findMismatches, type Mismatch } from './expectations.ts';
+import { testPauseMs } from './pace.ts';
 import type { ChatContext } from './session.ts';
 import type { ConversationTest, Turn } from './test-file.ts';
 import { awaitReplies } from './wait.ts';
@@ -24,16 +26,14 @@ export interface TestTarget {
 export interface TestCase {
   readonly index: number;
   readonly test: ConversationTest;
-  /** What is known of the target before it is looked up. */
   readonly external_space_id: string | null;
-  /** Finds the agent and its source. @throws NotFoundError, which is the outcome of the conversation */
-  readonly findTarget: () => Promise<TestTarget>;
+  /** Or why there is none, which is the outcome of the conversation. */
+  readonly target: TestTarget | PartnerctlError;
 }
 
 interface TurnResult {
   readonly say: string;
-  /** The replies, joined by line feeds; null if none came. */
-  readonly reply: string | null;
+  readonly replies: readonly string[];
   /** From the message to the last reply. */
   readonly seconds: number;
   readonly failures: readonly Mismatch[];
@@ -80,50 +80,27 @@ interface Held {
   readonly error: PartnerctlError | undefined;
 }
 
-/** What a judge gets. */
-interface Transcript {
-  readonly test: string;
-  readonly space: string | null;
-  readonly agent: string | null;
-  readonly session_id: string;
-  readonly turns: readonly { readonly say: string; readonly replies: readonly string[] }[];
-}
-
 /** Sends a message, and waits for its replies; one more than are expected shows if it comes at once. */
-async function speak({ context, http }: TestRun, session: { source_id: string; session_id: string }, turn: Turn) {
-  const { clock, signals, random } = context;
+async function speak({ context, http, options }: TestRun, session: SessionRef, turn: Turn) {
+  const { clock } = context;
   const startedAt = clock.now();
   const message = { ...session, external_message_id: randomUUID(), text: turn.say };
   const { message_id } = await postMessage(http, message);
-  // Each turn has a time of its own, and many conversations share one spinner.
-  const own: ChatContext = {
-    clock,
-    random,
-    signals,
-    abortSignal: context.abortSignal,
-    flags: { timeout: turn.withinMs },
-    progress: { start: () => undefined, update: () => undefined },
-    command: context.command,
-    http: context.http,
-    stateLocation: context.stateLocation,
-    redact: context.redact,
-    warn: context.warn,
-  };
   const criteria = { replies: turn.replies, isExact: true };
-  const target = { ...session, after_message_id: message_id, criteria, ids: {} };
-  const { replies, failure, outage } = await awaitReplies(own, http, target, async () => undefined);
-  const texts = replies.map(({ text }) => text ?? '');
+  const pace = { limitMs: turn.withinMs, activeMs: testPauseMs(options.concurrency) };
+  const target = { ...session, after_message_id: message_id, criteria, ...pace, ids: {} };
+  const { replies, failure, outage } = await awaitReplies(context, http, target, async () => undefined);
   // That nobody could look is not the agent's silence.
   const isSilence = failure?.exitCode === EXIT.noReply;
   return {
-    texts,
+    replies: replies.map(({ text }) => text ?? ''),
     failure: isSilence ? (outage ?? failure) : failure,
     seconds: Math.round((clock.now() - startedAt) / 100) / 10,
   };
 }
 
 /** @throws LocalError for a judge that does not run to its end; as `judge` */
-async function judgeTurn({ context }: TestRun, turn: Turn, transcript: Transcript, leftMs: number) {
+async function judgeTurn({ context }: TestRun, turn: Turn, transcript: object, leftMs: number) {
   const failures: Mismatch[] = [];
   const { env, abortSignal: signal } = context;
   for (const expectation of turn.expectations) {
@@ -142,25 +119,23 @@ const countOf = (count: number): string => (count === 1 ? '1 reply' : `${count} 
 async function hold(run: TestRun, { test }: TestCase, target: TestTarget): Promise<Held> {
   const session_id = `test-${randomUUID()}`;
   const turns: TurnResult[] = [];
-  const said: { say: string; replies: readonly string[] }[] = [];
   const { external_space_id: space, agent, source_id } = target;
   try {
     for (const turn of test.turns) {
       const { say, expectations, source } = turn;
-      const { texts, failure, seconds } = await speak(run, { source_id, session_id }, turn);
-      said.push({ say, replies: texts });
-      const reply = texts.length > 0 ? texts.join('\n') : null;
-      const result = { say, reply, seconds, failures: [] };
-      if (failure) return { session_id, turns: [...turns, result], error: failure };
-      const failures = [...findMismatches(expectations, reply ?? '')];
-      if (texts.length > turn.replies) {
-        failures.push({ expected: countOf(turn.replies), got: countOf(texts.length), source });
+      const { replies, failure, seconds } = await speak(run, { source_id, session_id }, turn);
+      const failures: Mismatch[] = [];
+      turns.push({ say, replies, seconds, failures });
+      if (failure) return { session_id, turns, error: failure };
+      failures.push(...findMismatches(expectations, replies.join('\n')));
+      if (replies.length > turn.replies) {
+        failures.push({ expected: countOf(turn.replies), got: countOf(replies.length), source });
       }
       if (failures.length === 0) {
+        const said = turns.map((each) => ({ say: each.say, replies: each.replies }));
         const transcript = { test: test.name, space, agent, session_id, turns: said };
         failures.push(...(await judgeTurn(run, turn, transcript, turn.withinMs - seconds * 1000)));
       }
-      turns.push({ ...result, failures });
       const [first] = failures;
       if (!first) continue;
       const error = new UnexpectedReplyError(`Expected ${first.expected}.`, { why: `Got: ${first.got}` });
@@ -180,20 +155,20 @@ function statusOf(error: PartnerctlError | undefined): TestStatus {
 }
 
 function resultOf(
-  { index, test, external_space_id }: TestCase,
-  target: Partial<TestTarget>,
+  { index, test, external_space_id, target }: TestCase,
   held: readonly Held[],
   more: { readonly error: PartnerctlError | undefined; readonly isUnfinished: boolean },
 ): TestResult {
+  const { space_id = null, agent_id = null, agent = null } = target instanceof PartnerctlError ? {} : target;
   const shown = held.find(({ error }) => error !== undefined) ?? held.at(-1);
   return {
     index,
     test: test.name,
     source: test.source,
     external_space_id,
-    space_id: target.space_id ?? null,
-    agent_id: target.agent_id ?? null,
-    agent: target.agent ?? (test.agent?.by === 'name' ? test.agent.value : null),
+    space_id,
+    agent_id,
+    agent: agent ?? (test.agent?.by === 'name' ? test.agent.value : null),
     status: statusOf(more.error),
     runs: held.length,
     passed: held.filter(({ error }) => error === undefined).length,
@@ -203,34 +178,30 @@ function resultOf(
   };
 }
 
+/** Why no further conversation is held. */
+function stopOf({ stoppedBy, context: { abortSignal } }: TestRun): PartnerctlError | undefined {
+  return stoppedBy ?? (abortSignal.reason instanceof PartnerctlError ? abortSignal.reason : undefined);
+}
+
 async function runCase(run: TestRun, testCase: TestCase): Promise<TestResult> {
   const { repeat, pass } = run.options;
-  const { reason } = run.context.abortSignal;
-  const stop = run.stoppedBy ?? (reason instanceof PartnerctlError ? reason : undefined);
-  if (stop) {
-    const error = stop instanceof InterruptedError ? stop : new LocalError(`Not held: ${stop.message}`);
-    return resultOf(testCase, {}, [], { error, isUnfinished: true });
-  }
+  const { target } = testCase;
+  if (target instanceof PartnerctlError) return resultOf(testCase, [], { error: target, isUnfinished: false });
   const held: Held[] = [];
-  let target: TestTarget | undefined;
-  let error: PartnerctlError | undefined;
-  try {
-    target = await testCase.findTarget();
-    while (held.length < repeat && !run.stoppedBy) {
-      run.context.abortSignal.throwIfAborted();
-      const each = await hold(run, testCase, target);
-      held.push(each);
-      if (stopsRun(each.error)) run.stoppedBy ??= each.error;
-    }
-    const failures = held.flatMap((each) => each.error ?? []);
-    const isEnough = held.length - failures.length >= pass;
-    error = failures.find(stopsRun) ?? (isEnough ? undefined : (failures[0] ?? run.stoppedBy));
-  } catch (thrown) {
-    if (!(thrown instanceof PartnerctlError)) throw thrown;
-    error = thrown;
+  while (held.length < repeat && !stopOf(run)) {
+    const each = await hold(run, testCase, target);
+    held.push(each);
+    if (stopsRun(each.error)) run.stoppedBy ??= each.error;
   }
-  if (stopsRun(error)) run.stoppedBy ??= error;
-  return resultOf(testCase, target ?? {}, held, { error, isUnfinished: error instanceof InterruptedError });
+  const stop = stopOf(run);
+  if (held.length === 0 && stop) {
+    const error = stop instanceof InterruptedError ? stop : new LocalError(`Not held: ${stop.message}`);
+    return resultOf(testCase, [], { error, isUnfinished: true });
+  }
+  const failures = held.flatMap((each) => each.error ?? []);
+  const isEnough = held.length - failures.length >= pass;
+  const error = failures.find(stopsRun) ?? (isEnough ? undefined : (failures[0] ?? stop));
+  return resultOf(testCase, held, { error, isUnfinished: error instanceof InterruptedError });
 }
 
 /**
@@ -246,19 +217,8 @@ export function runTests(
 ): AsyncGenerator<TestResult> {
   const run: TestRun = { context, http, options };
   return emitted(async (emit) => {
-    context.progress.start('Testing');
-    let done = 0;
     const limit = pLimit(options.concurrency);
-    await Promise.all(
-      cases.map((testCase) =>
-        limit(async () => {
-          const result = await runCase(run, testCase);
-          done += 1;
-          context.progress.update(`Testing: ${done} of ${cases.length} conversations`);
-          emit(result);
-        }),
-      ),
-    );
+    await Promise.all(cases.map((testCase) => limit(async () => void emit(await runCase(run, testCase)))));
   });
 }
 

@@ -90,32 +90,25 @@ async function sendInOrder(run: RowsRun, rows: readonly Row[], emit: (result: Ro
 
 /**
  * Checks rows. However often a row is sent, it becomes one message, because its external id follows from the row.
- * @returns what sends them, or only plans it, with the results as they come. If the consumer stops early, the remaining
- *   rows are still sent
+ * @returns how many there are, and what sends them, or only plans it, with the results as they come. If the consumer stops
+ *   early, the remaining rows are still sent
  * @throws InputError that shows the mistakes in the rows, before anything is sent; as `findSource`
  */
 export async function prepareRows(
   context: ChatContext,
   { name, text, source, session_id, concurrency = DEFAULT_CONCURRENCY, dryRun = false }: RowsInput,
-): Promise<AsyncGenerator<RowResult>> {
+): Promise<{ readonly total: number; readonly results: AsyncGenerator<RowResult> }> {
   const http = await context.http();
   const source_id = source && (await findSource(http, source, context.command));
   const rows = readRows(name, text, { source_id, session_id });
   const directory = await openChatDirectory(context);
   const [places, sent] = [new Places(directory, http), new SentLog(directory, http)];
   for (const row of rows) places.check(row);
-  const { progress, signals } = context;
-  const run: RowsRun = { http, places, sent, interrupt: signals.interrupt, dryRun };
-  return emitted(async (emit) => {
-    if (!dryRun) progress.start('Sending the messages');
-    let done = 0;
-    const report = (result: RowResult): void => {
-      done += 1;
-      progress.update(`Sending the messages: ${done} of ${rows.length}`);
-      emit(result);
-    };
+  const run: RowsRun = { http, places, sent, interrupt: context.signals.interrupt, dryRun };
+  const results = emitted<RowResult>(async (emit) => {
     const limit = pLimit(concurrency);
     const sessions = groupBy(rows, sessionKey).values();
-    await Promise.all(Array.from(sessions, (session) => limit(() => sendInOrder(run, session, report))));
+    await Promise.all(Array.from(sessions, (session) => limit(() => sendInOrder(run, session, emit))));
   });
+  return { total: rows.length, results };
 }

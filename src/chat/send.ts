@@ -46,7 +46,6 @@ export async function sendMessage(
 ): Promise<Acknowledgement> {
   const places = await openPlaces(context, http);
   places.check(message);
-  context.progress.start('Sending the message');
   try {
     const sent = await postMessage(http, message);
     await places.remember(message);

@@ -11,7 +11,6 @@ export interface ChatContext {
   /** Aborts at an interrupt, and when the time of the command is up. */
   readonly abortSignal: AbortSignal;
   readonly flags: { readonly timeout?: number };
-  readonly progress: { start(text: string, limitMs?: number): void; update(text: string): void };
   readonly command: FormatCommand;
   http(): Promise<Http>;
   stateLocation(): Promise<{ readonly path: string }>;

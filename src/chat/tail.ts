@@ -1,8 +1,8 @@
 import type { Http } from '../api/http.ts';
 import type { SessionRef } from '../contract/messages.ts';
 import { UsageError } from '../errors.ts';
-import { Follower } from './follow.ts';
-import type { FollowEnd, FollowOptions, SessionEvent } from './followed-session.ts';
+import { type FollowEnd, Follower, type FollowOptions, type SessionEvent } from './follow.ts';
+import { followSession } from './followed-session.ts';
 import { incompleteHistory } from './health.ts';
 import { openPlaces, type Places } from './places.ts';
 import type { ChatContext, FollowStart } from './session.ts';
@@ -46,7 +46,7 @@ function startAt(places: Places, ref: SessionRef): FollowStart {
 /**
  * Follows sessions and records where each tail is, so that the next one can continue without gaps or repeats. A message
  * is recorded when the next event is requested: the consumer has written it by then.
- * @throws PartnerctlError as `Follower.follow` does, or if the tail did not end as it should
+ * @throws PartnerctlError as `followSession` does, or if the tail did not end as it should
  */
 export async function* tail(
   context: ChatContext,
@@ -60,7 +60,7 @@ export async function* tail(
   const startOf = (ref: SessionRef): FollowStart => (start.from === 'place' ? startAt(places, ref) : start);
   let ends: readonly FollowEnd[] = [];
   const events = follower.events<SessionEvent>(async (emit) => {
-    ends = await Promise.all(sessions.map((ref) => follower.follow(ref, startOf(ref), emit)));
+    ends = await Promise.all(sessions.map((ref) => followSession(follower, ref, startOf(ref), emit)));
   });
   let hasCaughtUp = false;
   let gap: Extract<SessionEvent, { kind: 'gap' }> | undefined;

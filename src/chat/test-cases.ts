@@ -1,7 +1,8 @@
+import pLimit from 'p-limit';
 import { listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { type AgentReference, parseReference, resolveSpaceId } from '../api/references.ts';
-import { NotFoundError, UsageError } from '../errors.ts';
+import { InterruptedError, NotFoundError, PartnerctlError, stopsRun, UsageError } from '../errors.ts';
 import type { TestCase, TestTarget } from './run-tests.ts';
 import { type FormatCommand, findAgentSource } from './source.ts';
 import type { ConversationTest } from './test-file.ts';
@@ -10,6 +11,9 @@ import type { ConversationTest } from './test-file.ts';
 export type TestAudience =
   | { readonly source_id: string }
   | { readonly spaces: readonly (string | undefined)[]; readonly agent: AgentReference | undefined };
+
+/** How many agents are looked up at a time. */
+const CONCURRENCY = 8;
 
 function externalIdOf(space = ''): string | null {
   const { by, value } = parseReference(space);
@@ -20,7 +24,8 @@ function externalIdOf(space = ''): string | null {
 class TargetFinder {
   private readonly http: Http;
   private readonly toCommand: FormatCommand;
-  private readonly found = new Map<string, Promise<TestTarget>>();
+  private readonly limit = pLimit(CONCURRENCY);
+  private readonly found = new Map<string, Promise<TestCase['target']>>();
   private spaceIds: Promise<ReadonlyMap<string, string>> | undefined;
 
   constructor(http: Http, toCommand: FormatCommand) {
@@ -28,12 +33,21 @@ class TargetFinder {
     this.toCommand = toCommand;
   }
 
-  /** @throws NotFoundError if the space or the agent is not there, or the agent has no source */
-  find(space: string | undefined, agent: AgentReference): Promise<TestTarget> {
+  /** Returns the agent, or why it was not found. @throws what stops the run */
+  find(space: string | undefined, agent: AgentReference): Promise<TestCase['target']> {
     const key = JSON.stringify([space, agent.by, agent.value]);
-    const target = this.found.get(key) ?? this.lookUp(space, agent);
+    const target = this.found.get(key) ?? this.limit(() => this.tryToFind(space, agent));
     this.found.set(key, target);
     return target;
+  }
+
+  private async tryToFind(space: string | undefined, agent: AgentReference): Promise<TestCase['target']> {
+    try {
+      return await this.lookUp(space, agent);
+    } catch (error) {
+      if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
+      return error;
+    }
   }
 
   private async lookUp(space: string | undefined, agent: AgentReference): Promise<TestTarget> {
@@ -63,31 +77,38 @@ class TargetFinder {
   }
 }
 
+function agentOf({ agent, source }: ConversationTest, typed: AgentReference | undefined): AgentReference {
+  const named = agent ?? typed;
+  if (named) return named;
+  throw new UsageError(`The conversation at ${source} names no agent.`, {
+    hint: 'Name it in the file (agent: name:Support), or with --agent.',
+  });
+}
+
 /**
- * Pairs each conversation with each space. Agents and sources are looked up when a conversation begins.
- * @throws UsageError for a conversation that names no agent, or one beside a source
+ * Pairs each conversation with each space, and looks for the agents. That one was not found is the outcome of its
+ * conversations.
+ * @throws UsageError for a conversation that names no agent, or one beside a source; InterruptedError; CredentialsError
+ *   and BalanceError, which every conversation would get
  */
-export function testCases(
+export async function findCases(
   http: Http,
   tests: readonly ConversationTest[],
   audience: TestAudience,
   toCommand: FormatCommand,
-): readonly TestCase[] {
+): Promise<readonly TestCase[]> {
   if ('source_id' in audience) {
     const { source_id } = audience;
     const target: TestTarget = { source_id, external_space_id: null, space_id: null, agent_id: null, agent: null };
     const named = tests.find(({ agent }) => agent !== undefined);
     if (named) throw new UsageError(`The conversation at ${named.source} names an agent: give --space, not --source.`);
-    return tests.map((test, index) => ({ index, test, external_space_id: null, findTarget: async () => target }));
+    return tests.map((test, index) => ({ index, test, external_space_id: null, target }));
   }
+  const named = tests.map((test) => ({ ...test, agent: agentOf(test, audience.agent) }));
+  const pairs = audience.spaces.flatMap((space) => named.map((test) => ({ space, test })));
   const finder = new TargetFinder(http, toCommand);
-  const pairs = audience.spaces.flatMap((space) => tests.map((test) => ({ space, test })));
-  return pairs.map(({ space, test }, index) => {
-    const agent = test.agent ?? audience.agent;
-    if (agent)
-      return { index, test, external_space_id: externalIdOf(space), findTarget: () => finder.find(space, agent) };
-    throw new UsageError(`The conversation at ${test.source} names no agent.`, {
-      hint: 'Name it in the file (agent: name:Support), or with --agent.',
-    });
+  const finding = pairs.map(async ({ space, test }, index) => {
+    return { index, test, external_space_id: externalIdOf(space), target: await finder.find(space, test.agent) };
   });
+  return await Promise.all(finding);
 }

@@ -3,8 +3,8 @@ import type { Http } from '../api/http.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { isUnexpectedShape, NoReplyError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
-import { Follower } from './follow.ts';
-import type { SessionEvent } from './followed-session.ts';
+import { Follower, type SessionEvent } from './follow.ts';
+import { followSession } from './followed-session.ts';
 import { incompleteHistory } from './health.ts';
 import type { ChatContext } from './session.ts';
 import type { FormatCommand } from './source.ts';
@@ -22,6 +22,10 @@ export interface ReplyCriteria {
 export interface ReplyTarget extends SessionRef {
   readonly after_message_id: string;
   readonly criteria: ReplyCriteria;
+  /** How long to wait, in milliseconds. */
+  readonly limitMs: number;
+  /** The shortest pause between two polls, in milliseconds. */
+  readonly activeMs?: number;
   /** Added to the details of an error. */
   readonly ids: object;
 }
@@ -38,12 +42,13 @@ export function criteriaFlags({ replies, settle }: ReplyCriteria): readonly stri
   return settle === undefined ? counted : [...counted, '--settle', formatDuration(settle)];
 }
 
-const limitOf = ({ timeout = DEFAULT_WAIT_MS }: ChatContext['flags']): string => formatDuration(timeout);
-
-/** @throws UsageError if the time limit passes before it can have been quiet for long enough */
-export function checkSettle({ settle = 0 }: ReplyCriteria, flags: ChatContext['flags']): void {
-  if (settle < (flags.timeout ?? DEFAULT_WAIT_MS)) return;
-  throw new UsageError(`--settle ${formatDuration(settle)} cannot pass within --timeout ${limitOf(flags)}.`);
+/**
+ * Returns how long a command waits, in milliseconds: for --timeout, or 2 minutes.
+ * @throws UsageError if the time passes before it can have been quiet for long enough
+ */
+export function waitLimit({ settle = 0 }: ReplyCriteria, { timeout = DEFAULT_WAIT_MS }: ChatContext['flags']): number {
+  if (settle < timeout) return timeout;
+  throw new UsageError(`--settle ${formatDuration(settle)} cannot pass within --timeout ${formatDuration(timeout)}.`);
 }
 
 function withContinuation(
@@ -89,36 +94,31 @@ function receive(received: Received, event: SessionEvent, criteria: ReplyCriteri
   return event.isQuiet && event.at >= received.changedAt + settle;
 }
 
-/** The error for replies that did not come in time. @param lastError why the history could not be read */
+/** The error for replies that did not come in time. */
 function noReplyError(
-  { flags, command }: ChatContext,
-  { contract }: Http,
+  { context, http, health: { lastError } }: Follower,
+  { limitMs }: ReplyTarget,
   { unrecognized }: Received,
-  lastError: PartnerctlError | undefined,
 ): NoReplyError {
   const { why, hint } = unrecognized
-    ? explainUnrecognized(unrecognized, contract, command)
+    ? explainUnrecognized(unrecognized, http.contract, context.command)
     : { why: lastError?.message, hint: lastError?.info.hint };
-  return new NoReplyError(`No reply came within ${limitOf(flags)}.`, { why, hint, cause: lastError });
+  return new NoReplyError(`No reply came within ${formatDuration(limitMs)}.`, { why, hint, cause: lastError });
 }
 
-function missingMessageError(
-  { command, flags }: ChatContext,
-  target: ReplyTarget,
-  cause?: MissingMessage,
-): NoReplyError {
+function missingMessageError({ command }: ChatContext, target: ReplyTarget, cause?: MissingMessage): NoReplyError {
   const { message, hint } = explainMissing(command, target, target.after_message_id);
   const hints = [hint, cause?.info.hint].filter((each) => each !== undefined).join('\n');
   return new NoReplyError(message, {
-    why: cause ? undefined : `No reply came within ${limitOf(flags)}.`,
+    why: cause ? undefined : `No reply came within ${formatDuration(target.limitMs)}.`,
     hint: hints,
     cause,
   });
 }
 
-function fewRepliesError({ flags }: ChatContext, count: number, { replies, settle = 0 }: ReplyCriteria): NoReplyError {
+function fewRepliesError(count: number, { limitMs, criteria: { replies, settle = 0 } }: ReplyTarget): NoReplyError {
   const came = count === 1 ? '1 reply came' : `${count} replies came`;
-  const limit = limitOf(flags);
+  const limit = formatDuration(limitMs);
   return new NoReplyError(
     replies === undefined
       ? `${came} within ${limit}, but it was never quiet for ${formatDuration(settle)}.`
@@ -156,7 +156,7 @@ async function hasMessage(follower: Follower, { source_id, session_id, after_mes
 }
 
 /**
- * Waits for replies, for --timeout or 2 minutes; those that already exist count.
+ * Waits for replies; those that already exist count.
  * @param onNotice called with the events besides messages
  * @returns the replies that came, and the error to report (exit code 11 for a timeout) if not all did; `outage`: why the
  *   history could not be read in the end
@@ -171,16 +171,15 @@ export async function awaitReplies(
   readonly failure?: PartnerctlError;
   readonly outage?: PartnerctlError | undefined;
 }> {
-  const { clock, signals, progress } = context;
-  const { source_id, session_id, after_message_id: message_id, criteria } = target;
-  const follower = new Follower(context, http, { limitMs: DEFAULT_WAIT_MS });
+  const { clock, signals } = context;
+  const { source_id, session_id, after_message_id: message_id, criteria, limitMs, activeMs } = target;
+  const follower = new Follower(context, http, { limitMs, activeMs });
   const received: Received = { replies: [], unrecognized: undefined, changedAt: clock.now(), isEmpty: true };
   const { replies } = received;
-  progress.start('Waiting for the reply', follower.remainingMs());
   const halfMs = follower.remainingMs() / 2;
   let isShown: boolean | undefined;
   const events = follower.events<SessionEvent>((emit) =>
-    follower.follow({ source_id, session_id }, { from: 'after', message_id }, emit),
+    followSession(follower, { source_id, session_id }, { from: 'after', message_id }, emit),
   );
   try {
     for await (const event of events) {
@@ -196,8 +195,8 @@ export async function awaitReplies(
     const { lastError } = follower.health;
     if (isUnexpectedShape(lastError)) throw lastError;
     if (isShown === false && received.isEmpty) throw missingMessageError(context, target);
-    if (replies.length > 0) throw fewRepliesError(context, replies.length, criteria);
-    throw noReplyError(context, http, received, lastError);
+    if (replies.length > 0) throw fewRepliesError(replies.length, target);
+    throw noReplyError(follower, target, received);
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     const failure = error instanceof MissingMessage ? missingMessageError(context, target, error) : error;

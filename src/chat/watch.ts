@@ -3,8 +3,8 @@ import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
-import { Follower } from './follow.ts';
-import type { Emit, FollowEnd, SessionEvent } from './followed-session.ts';
+import { type Emit, type FollowEnd, Follower, type SessionEvent } from './follow.ts';
+import { followSession } from './followed-session.ts';
 import { openPlaces } from './places.ts';
 import { type ChatContext, sessionKey } from './session.ts';
 import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
@@ -74,7 +74,7 @@ async function findNames(http: Http, missing: Set<string>, names: Map<string, So
 /** Follows a session; one that cannot be read does not end the watch of the others. */
 async function watchSession(follower: Follower, ref: SessionRef, emit: Emit<WatchEvent>): Promise<FollowEnd> {
   try {
-    return await follower.follow(ref, { from: 'last', count: EARLIER_MESSAGES }, emit);
+    return await followSession(follower, ref, { from: 'last', count: EARLIER_MESSAGES }, emit);
   } catch (error) {
     const isOwn = error instanceof NotFoundError || error instanceof RefusedError || error instanceof ShapeError;
     if (!isOwn) throw error;

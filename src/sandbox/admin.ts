@@ -92,7 +92,7 @@ export function addControlRoutes(app: ServiceApp, service: Service): void {
 
 /** Adds what the partner API cannot add, show, or delete. */
 export function addDataRoutes(app: ServiceApp, service: Service): void {
-  const { store } = service;
+  const { store, deliveries } = service;
   app.post('/spaces', async (c) => {
     const { count, prefix } = await readBody(c, spacesSchema);
     for (let number = 1; number <= count; number += 1) {
@@ -122,7 +122,7 @@ export function addDataRoutes(app: ServiceApp, service: Service): void {
     if (source_id !== undefined) found(store.sources.get(source_id), 'source', source_id);
     return c.json(setWebhook(service, webhook, source_id), 201);
   });
-  app.get('/deliveries', (c) => c.json({ deliveries: store.deliveries.all().map(toPublicDelivery) }));
+  app.get('/deliveries', (c) => c.json({ deliveries: [...deliveries.values()].map(toPublicDelivery) }));
   app.post('/deliveries', async (c) => {
     const { source_id, session_id, text, url, secret = null } = await readBody(c, deliverySchema);
     if (source_id !== undefined) found(store.sources.get(source_id), 'source', source_id);

@@ -34,7 +34,7 @@ function ruleSchema<Kind extends string, Entries extends v.ObjectEntries>(kind: 
 
 const faultSchema = v.variant('kind', [
   ruleSchema('status', { stage, status: errorStatus, retry_after: v.optional(v.union([v.number(), v.string()])) }),
-  ruleSchema('reset', { stage, at_bytes: v.optional(count) }),
+  ruleSchema('reset', { stage }),
   ruleSchema('cut', {}),
   ruleSchema('stall', { stage }),
   ruleSchema('delay', { stage, ms: milliseconds }),

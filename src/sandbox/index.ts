@@ -13,7 +13,7 @@ import { createInjector, type FaultPlan } from './faults.ts';
 import type { Script } from './script.ts';
 import type { Observe, Service } from './service.ts';
 import { openStore, type Store } from './store.ts';
-import { scheduleAttempt, setWebhook } from './webhooks.ts';
+import { setWebhook } from './webhooks.ts';
 
 export interface SandboxOptions {
   /** A free port by default. */
@@ -102,6 +102,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       requests: [],
       rates: new Map(),
       webhooks: new Map(),
+      deliveries: new Map(),
       faults: createInjector(faults),
       sending: pLimit(8),
       origin,
@@ -114,9 +115,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const webhook = options.webhook && setWebhook(service, options.webhook);
     // Continue with what was pending when the sandbox last stopped.
     for (const reply of store.replies.all()) scheduleReply(service, reply);
-    for (const delivery of store.deliveries.all()) {
-      if (delivery.url === webhook?.url) scheduleAttempt(service, delivery);
-    }
     for (const job of store.cronJobs.all()) scheduleJob(service, job);
     const app = createApp(service);
     // The adapter would otherwise replace the global Request and Response of the process.

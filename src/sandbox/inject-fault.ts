@@ -43,21 +43,6 @@ function respondWithError(c: ServiceContext, status: number, retryAfter?: number
   return respond(c, status, JSON.stringify({ error }), { ...JSON_TYPE, ...retry });
 }
 
-/** Resets the connection, once this many bytes of the body were received, or all of a shorter one. */
-async function resetConnection(c: ServiceContext, atBytes = 0): Promise<Response> {
-  const { incoming } = c.env;
-  let received = 0;
-  if (atBytes > 0) {
-    // Destroying the stream would end the connection without a reset.
-    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
-      received += chunk.length;
-      if (received >= atBytes) break;
-    }
-  }
-  incoming.socket.resetAndDestroy();
-  return alreadySent();
-}
-
 /** Sends the status, the headers, and the length of a response. @returns its body, which is still to be sent */
 async function sendHead({ env: { outgoing } }: ServiceContext, response: Response): Promise<Buffer> {
   const body = Buffer.from(await response.arrayBuffer());
@@ -128,7 +113,8 @@ async function replace(
     case 'status':
       return respondWithError(c, fault.status, fault.retry_after);
     case 'reset':
-      return resetConnection(c, fault.at_bytes);
+      c.env.incoming.socket.resetAndDestroy();
+      return alreadySent();
     case 'stall':
       return waitForDisconnect(c);
     case 'delay':

@@ -114,10 +114,7 @@ export interface Token {
   readonly space_ids?: readonly string[] | undefined;
 }
 
-/**
- * One message for one receiver (spec §6). Stored together with the message, so that it is made at least once: attempted
- * until the receiver responds with a 2xx, or the last attempt has failed.
- */
+/** One message for one receiver (spec §6): attempted until that responds with a 2xx, or the last attempt has failed. */
 export interface Delivery {
   readonly delivery_id: string;
   readonly url: string;

@@ -7,7 +7,7 @@ import type { Clock } from './clock.ts';
 import type { createInjector, View } from './faults.ts';
 import { check, Problem } from './input.ts';
 import type { Route } from './routes.ts';
-import type { Token } from './rows.ts';
+import type { Delivery, Token } from './rows.ts';
 import type { Store } from './store.ts';
 
 /** The URL that gets completed messages, and the secret that signs them. */
@@ -26,6 +26,8 @@ export interface Service {
   readonly rates: Map<string, { readonly endsAt: number; used: number }>;
   /** By the id of a source; '' for every other source. Not stored: a restart delivers only where it is told to. */
   readonly webhooks: Map<string, Webhook>;
+  /** By id, oldest first. Not stored, either. */
+  readonly deliveries: Map<string, Delivery>;
   /** Replaced with each new fault plan. */
   faults: ReturnType<typeof createInjector>;
   /** Limits the webhooks that are sent at a time. */

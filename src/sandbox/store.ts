@@ -8,7 +8,6 @@ import {
   type Agent,
   type ChatSource,
   type CronJob,
-  type Delivery,
   type Message,
   type PlannedReply,
   type Settings,
@@ -112,7 +111,6 @@ function createTables(record: (change: Change) => void) {
     replies: table<PlannedReply>('replies', 'message_id'),
     cronJobs: table<CronJob>('cronJobs', 'cron_job_id'),
     uploads: table<Upload>('uploads', 'upload_id', ['as']),
-    deliveries: table<Delivery>('deliveries', 'delivery_id'),
     settings: table<Settings>('settings'),
     /** Frozen at a time, or ahead of the machine's clock by an offset; in milliseconds. */
     clock: table<{ readonly frozen_at: number | null; readonly offset_ms: number }>('clock'),

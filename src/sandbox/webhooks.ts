@@ -29,11 +29,8 @@ export const webhookSchema = v.strictObject({
 
 /** Delivers a message to one receiver. @returns the delivery after its first attempt */
 export function deliverTo(service: Service, receiver: Pick<Delivery, 'url' | 'secret'>, message: Message) {
-  const { store, clock } = service;
-  const due = { status: 'pending', attempts: [], next_attempt_at: clock.timestamp() } as const;
-  const delivery = { delivery_id: createId('dlv'), ...receiver, message, ...due };
-  store.deliveries.put(delivery);
-  return attempt(service, delivery);
+  const due = { status: 'pending', attempts: [], next_attempt_at: service.clock.timestamp() } as const;
+  return attempt(service, { delivery_id: createId('dlv'), ...receiver, message, ...due });
 }
 
 /** The webhook that is configured for a source (spec §6), or else that for every source. */
@@ -41,7 +38,7 @@ export function webhookOf({ webhooks }: Service, source_id = ''): Webhook | unde
   return webhooks.get(source_id) ?? webhooks.get('');
 }
 
-/** Delivers a message of an assistant to the webhook, if there is one. Stored in the same line as the message. */
+/** Delivers a message of an assistant to the webhook, if there is one. */
 export function deliverMessage(service: Service, message: Message): void {
   const webhook = webhookOf(service, message.source_id);
   if (webhook && message.role === 'assistant') void deliverTo(service, webhook, message);
@@ -52,13 +49,8 @@ export function toPublicDelivery({ secret: _, message, ...delivery }: Delivery) 
   return { ...delivery, message_id: message.message_id };
 }
 
-/** Makes the next attempt when it is due, unless the delivery has ended. */
-export function scheduleAttempt(service: Service, delivery: Delivery): void {
-  if (delivery.next_attempt_at === null) return;
-  service.clock.schedule(Date.parse(delivery.next_attempt_at), () => void attempt(service, delivery));
-}
-
 function attempt(service: Service, delivery: Delivery): Promise<Delivery> {
+  service.deliveries.set(delivery.delivery_id, delivery);
   const attempting = service.sending(() => attemptDelivery(service, delivery));
   // After a failed write every response is an error, so this failure does not go unnoticed.
   service.clock.waitFor(attempting.catch(() => undefined));
@@ -66,23 +58,22 @@ function attempt(service: Service, delivery: Delivery): Promise<Delivery> {
 }
 
 async function attemptDelivery(service: Service, delivery: Delivery): Promise<Delivery> {
-  const { store, clock, closing } = service;
+  const { store, clock, closing, deliveries } = service;
   // A receiver must not get a message that a crash could lose.
   await store.durable();
   const at = clock.timestamp();
   const outcome = await send(service, delivery);
   if (closing.aborted) return delivery;
-  const pause = PAUSES_MS[delivery.attempts.length];
-  const status = outcome.error === null ? 'delivered' : pause === undefined ? 'failed' : 'pending';
+  const pause = outcome.error === null ? undefined : PAUSES_MS[delivery.attempts.length];
+  const dueAt = pause === undefined ? null : clock.now() + pause;
   const attempted: Delivery = {
     ...delivery,
     attempts: [...delivery.attempts, { at, ...outcome }],
-    status,
-    next_attempt_at: status === 'pending' ? new Date(clock.now() + (pause ?? 0)).toISOString() : null,
+    status: outcome.error === null ? 'delivered' : dueAt === null ? 'failed' : 'pending',
+    next_attempt_at: dueAt === null ? null : new Date(dueAt).toISOString(),
   };
-  store.deliveries.put(attempted);
-  scheduleAttempt(service, attempted);
-  await store.durable();
+  deliveries.set(delivery.delivery_id, attempted);
+  if (dueAt !== null) clock.schedule(dueAt, () => void attempt(service, attempted));
   return attempted;
 }
 

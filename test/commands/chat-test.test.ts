@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { fastClock, fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
+import { createProfileHome, storeProfile } from './profile-home.ts';
 
 /** How the agents of the sandbox reply. */
 const SCRIPT = [
@@ -143,7 +144,7 @@ describe('chat test', () => {
     expect(await it.posts()).toHaveLength(before);
   });
 
-  test('With manifests, each conversation is held with the agent of every space, and one without it is an error', async () => {
+  test('With manifests, each conversation is held with the agent of every space that is selected', async () => {
     const { env } = await startAgent();
     const spaces = ['acme-001', 'acme-002', 'beta-001'];
     const chat = (id: string): string => manifest(id).replace('"Support" }', '"Support", chat: {} }');
@@ -160,8 +161,38 @@ describe('chat test', () => {
     expect(some.stdout.split('\n').slice(0, -1)).toHaveLength(1);
     const none = await run([...command, '--only', 'gamma-*'], { env });
     expect(none).toMatchObject({ code: 2, stdout: '' });
-    const other = await run(['chat', 'test', tests, '--agent', 'name:Sales', '--manifests', file], { env });
-    expect(other.code).toBe(4);
+  });
+
+  test('An agent that a space lacks is named before anything is asked or sent, and the others are tested', async () => {
+    const { it, env } = await startAgent();
+    const fleet = ['acme-001', 'acme-002'].map((id) => manifest(id).replace('"Support" }', '"Support", chat: {} }'));
+    expect((await run(['provision', write('fleet.yaml', fleet.join('---\n'))], { env })).code).toBe(0);
+    const spaces = write('spaces.yaml', [...fleet, manifest('new-001')].join('---\n'));
+    const tests = write('smoke.yaml', talk('My invoice.', 'contains: invoice'));
+    const command = ['chat', 'test', tests, '--agent', 'name:Support', '--manifests', spaces, '--repeat', '2'];
+    const lacking = 'new-001: No space has the external_space_id "new-001".';
+    const { length: before } = await it.posts();
+
+    const planned = await run([...command, '--dry-run', '-o', 'json'], { env });
+    expect(planned).toMatchObject({ code: 4, stderr: expect.stringContaining(lacking) });
+    expect(planned.json()).toEqual({ conversations: 1, spaces: 3, sessions: 4 });
+    const home = createProfileHome();
+    await storeProfile(home, 'live', it.sandbox.baseUrl, it.token);
+    expect((await run(['profile', 'protect', 'live'], { env: home.env })).code).toBe(0);
+    const asked = await run(command, { env: home.env });
+    expect(asked.code).toBe(2);
+    expect(asked.stderr).toMatch(/new-001.*1 conversation in 3 spaces: 4 sessions\..*Profile "live" is protected/s);
+    expect(await it.posts()).toHaveLength(before);
+
+    const ran = await run([...command, '--query', 'results[].[external_space_id, agent, status]', '-o', 'json'], {
+      env,
+    });
+    expect(ran.code, ran.stderr).toBe(4);
+    expect(ran.json()).toEqual([
+      ['acme-001', 'Support', 'passed'],
+      ['acme-002', 'Support', 'passed'],
+      ['new-001', 'Support', 'error'],
+    ]);
   });
 
   test('Repeats count: four of five are enough where --pass says so, and a failure keeps its transcript', async () => {
@@ -277,8 +308,7 @@ describe('chat test', () => {
     const ran = await run(record, { env });
     expect(ran.code, ran.stderr).toBe(0);
     expect(ran.stdout).toBe(
-      `name: ticket-1
-turns:
+      `turns:
   - say: My invoice is missing.
     expect:
       # equals: "Your invoice has the number 17."

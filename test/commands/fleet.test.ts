@@ -110,7 +110,7 @@ describe('apply --limit', () => {
     // The spaces that it reports are those that `chat test` holds its conversations with.
     const talk = write('hello.yaml', 'agent: name:Support\nturns: [{ say: Hi, expect: [{ contains: hi }] }]\n');
     const gate = ['chat', 'test', talk, '--manifests', path, ...applied(first).flatMap((id) => ['--only', id])];
-    expect((await command(it, ...gate, '--dry-run', '-o', 'json')).json()).toMatchObject({ spaces: 3, sessions: 3 });
+    expect((await command(it, ...gate, '--dry-run', '-o', 'json')).json()).toMatchObject({ spaces: 3 });
     await it.faults({ kind: 'status', status: 422, on: 'POST', times: 1 });
     const second = await wave();
     expect(second.code).toBe(10);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { HISTORY, MESSAGE } from '../support/chat.ts';
 import { type FakeRequest, type FakeService, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { write } from '../support/service.ts';
 
 /* Histories that ignore which session is requested: what Ben is told never passes for a message of Anna. */
 
@@ -13,9 +14,9 @@ const say = (number: number, session_id: string, role: string, text: string) => 
 
 const ENTRIES = [
   say(1, 'anna', 'user', 'Hello'),
-  say(2, 'ben', 'assistant', 'Your PIN is 4711.'),
+  say(2, 'ben', 'assistant', 'Your PIN is 47-11.'),
   say(3, 'anna', 'assistant', 'Hi Anna'),
-  say(4, 'ben', 'assistant', 'Once more: 4711'),
+  say(4, 'ben', 'assistant', 'Once more: 47-11'),
 ];
 
 const ANNA = ['--source', 'src', '--session', 'anna'];
@@ -97,7 +98,7 @@ describe.each(IGNORING)('A service that ignores the session, %s, is refused', (_
     const service = await serve(history);
     const ran = await runWith(service, argv);
     expect(ran.code, ran.stderr).toBe(8);
-    expect(ran.stdout + ran.stderr).not.toContain('4711');
+    expect(ran.stdout + ran.stderr).not.toContain('47-11');
     expect(ran.stderr).toContain("partnerctl contract set messages.history.session_id 'query:<name>'");
     expect(new Set(questions(service).map(sessionIn)).size).toBe(1);
   });
@@ -106,6 +107,14 @@ describe.each(IGNORING)('A service that ignores the session, %s, is refused', (_
     const ran = await runWith(await serve(history), ['chat', 'watch', '--no-follow', '-o', 'json']);
     expect(ran.json()).toMatchObject([{ session_id: 'anna', status: 'cannot_be_read', last_message: null }]);
     expect(ran.stderr).toContain('cannot be read: The service ignores which session is requested');
+  });
+
+  test('by chat test, as an error of the conversation', async () => {
+    const file = write('talk.yaml', 'turns: [{ say: Hello, within: 5s, expect: [{ contains: PIN }] }]');
+    const ran = await runWith(await serve(history), ['chat', 'test', file, '--source', 'src', '-o', 'json']);
+    expect(ran.code, ran.stderr).toBe(8);
+    expect(ran.json()).toMatchObject({ results: [{ status: 'error', turns: [{ reply: null }] }] });
+    expect(ran.stdout + ran.stderr).not.toContain('47-11');
   });
 });
 
@@ -183,7 +192,7 @@ test('A message of another session that comes later ends a tail', async () => {
   const service = await serve((_, count) => ({ body: ENTRIES.slice(0, count < 4 ? 1 : 2) }));
   const ran = await runWith(service, ['chat', 'tail', ...ANNA, '--timeout', '2h', '-o', 'json']);
   expect(ran.code).toBe(8);
-  expect(ran.stdout).not.toContain('4711');
+  expect(ran.stdout).not.toContain('47-11');
 });
 
 test('The refusal names what may be the session of an entry', async () => {

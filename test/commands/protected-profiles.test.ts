@@ -53,7 +53,7 @@ test('A write through a protected profile is sent only with --confirm and its na
     expect(ran, name).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: `error: Profile "live" is protected, and this command is about to write to ${sandbox.baseUrl}.\n  Nothing was sent.\nhint: To confirm this, add --confirm live\n`,
+      stderr: `${name === 'chat test' ? 'Testing 1 conversation: 1 session.\n' : ''}error: Profile "live" is protected, and this command is about to write to ${sandbox.baseUrl}.\n  Nothing was sent.\nhint: To confirm this, add --confirm live\n`,
     });
     const other = await run([...args, '--confirm', 'test'], { env });
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('but the command uses profile "live"') });

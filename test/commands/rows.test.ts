@@ -195,6 +195,7 @@ describe('The value of a variable', () => {
 test('chat test takes rows for its manifests, and a file of variables for its conversations', async () => {
   const { it, directory, file, rows, command } = await scene('ID,NAME\na,A\nb,B\n');
   expect((await command(['provision', '--quiet'])).code).toBe(0);
+  for (const id of ['a', 'b']) await run(['chat', 'setup', `ext:${id}`, 'name:Support'], { env: it.env });
   const talk = write('talk.yaml', 'turns: [{ say: "Hello ${WHO}", expect: [{ contains: hello ada }] }]\n', directory);
   const variables = write('prod.yaml', 'WHO: Ada\n', directory);
   const words = ['chat', 'test', talk, '--var-file', variables, '--agent', 'name:Support', '--dry-run'];

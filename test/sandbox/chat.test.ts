@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import { createChat } from '../support/chat.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { service } from '../support/service.ts';
+import { PROVISION, provisionBody, SPACES, service } from '../support/service.ts';
 
 /** A sandbox whose clock stands still until it is advanced, so that no agent replies before. */
 async function withChat(options: SandboxOptions = {}) {
@@ -13,8 +13,8 @@ async function withChat(options: SandboxOptions = {}) {
   return { ...on, chat, texts, advance: (by: string) => on.admin('PATCH', '/clock', { advance: by }) };
 }
 
-test('A message with the same external id is the first one, even fifty times at once; in another session it is new', async () => {
-  const { chat, texts } = await withChat();
+test('A message with the same external id is the first one, even fifty times at once; elsewhere it is new', async () => {
+  const { chat, texts, ...on } = await withChat();
   const send = () => chat.send('Hello', { external_message_id: 'e-1' });
   const sent = await Promise.all(Array.from({ length: 50 }, send));
   expect(sent.filter(({ status, json }) => status === 201 && json.created)).toHaveLength(1);
@@ -22,6 +22,28 @@ test('A message with the same external id is the first one, even fifty times at 
   expect((await chat.send('Other', { external_message_id: 'e-1' })).json.created).toBe(false);
   expect(await texts()).toEqual(['Hello']);
   expect((await chat.send('Hi', { external_message_id: 'e-1', session_id: 's2' })).json.created).toBe(true);
+  const other = await createChat(on, 'agent_inbox');
+  expect((await other.send('Hi', { external_message_id: 'e-1' })).json.created).toBe(true);
+  expect([await texts(), (await other.history()).map(({ text }) => text)]).toEqual([['Hello'], ['Hi']]);
+});
+
+test('A message is acknowledged at once, with its id alone; the only response mode is accepted', async () => {
+  const { chat, texts } = await withChat();
+  const { json } = await chat.send('Hi', { response_mode: 'accepted' });
+  expect(json).toEqual({ message_id: expect.stringMatching(/^msg_/), created: true });
+  expect(await texts()).toEqual(['Hi']);
+  expect((await chat.send('Hi', { response_mode: 'sync' })).json.error.fields[0].path).toBe('response_mode');
+});
+
+test('A source that cannot reply takes messages, and no reply comes', async () => {
+  const { chat, advance, partner } = await withChat();
+  const body = provisionBody('mute', { agents: [{ template_id: 'tmpl_sales', name: 'Sales' }] });
+  const { space, agents } = (await partner('POST', PROVISION, { body })).json;
+  const path = `${SPACES}${space.space_id}/agents/${agents[0].agent_id}/api-chat/`;
+  const { source_id } = (await partner('POST', path, { body: { reply_capable: false } })).json;
+  expect((await chat.send('Hi', { source_id })).status).toBe(201);
+  await advance('1h');
+  expect((await chat.history({ source_id })).map(({ role }) => role)).toEqual(['user']);
 });
 
 test('An agent follows the first rule of the script that matches, with its delays, groups, and silence', async () => {

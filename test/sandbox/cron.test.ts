@@ -36,10 +36,19 @@ describe('creating a job', () => {
   });
 });
 
-test('A field has no space: minute, hour, and day of week would move', async () => {
+test('A schedule has the type cron, the three fields of the specification, and a time zone, and none of them a space', async () => {
   const { post } = await startAt('2026-01-01T00:00:00Z');
-  const data = { minute: '0 9', hour: '1', day_of_week: '1' };
-  expect((await post({ schedule: { type: 'cron', data, timezone: 'UTC' } })).status).toBe(422);
+  const data = { minute: '0', hour: '9', day_of_week: '1-5' };
+  const valid = { type: 'cron', data, timezone: 'UTC' };
+  expect((await post({ schedule: valid })).status).toBe(201);
+  for (const wrong of [
+    { type: 'interval' },
+    { data: { ...data, day_of_month: '1' } },
+    { data: { ...data, minute: '0 9' } },
+    { timezone: undefined },
+  ]) {
+    expect((await post({ schedule: { ...valid, ...wrong } })).status, JSON.stringify(wrong)).toBe(422);
+  }
 });
 
 test('A run of a job whose agent has no API chat source sets up none', async () => {

@@ -22,3 +22,10 @@ test('No file of the sandbox imports one that imports it, not even a type', () =
   }
   expect([...left.keys()]).toEqual([]);
 });
+
+test('Each test that shows a sentence of the specification exists', () => {
+  const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8');
+  const named = [...read('README.md').matchAll(/`(\w+\.test\.ts)`: (.+?)(?=;| \|)/g)];
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter(([, file = '', title = '']) => !read(file).includes(title)).map(([row]) => row)).toEqual([]);
+});

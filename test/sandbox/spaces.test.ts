@@ -3,6 +3,11 @@ import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, jobBody } from '../support/cron.ts';
 import { PROVISION, provisionBody, SPACES, service } from '../support/service.ts';
 
+interface Listed {
+  readonly name: string;
+  readonly integrations: { readonly api_chat: { readonly routing_mode: string } | null };
+}
+
 const SALES = { template_id: 'tmpl_sales', name: 'Sales' };
 
 describe('provisioning a space', () => {
@@ -35,6 +40,26 @@ describe('provisioning a space', () => {
     ]);
     expect((await partner('GET', SPACES)).json.count).toBe(0);
   });
+});
+
+test('A space and its agents are as they were given, and chat is there only where it was asked for', async () => {
+  const { partner } = await service();
+  const space = { name: 'Acme', description: 'All of Acme', is_org_wide: true };
+  const agents = [
+    { ...SALES, auto_create_api_chat: true, api_chat_routing_mode: 'session_workflow' },
+    { ...SALES, name: 'Inbox', auto_create_api_chat: true },
+    { ...SALES, name: 'Quiet' },
+  ];
+  await partner('POST', PROVISION, { body: provisionBody('beta') });
+  const provisioned = (await partner('POST', PROVISION, { body: provisionBody('acme', { space, agents }) })).json;
+  expect(provisioned.space).toMatchObject({ ...space, external_space_id: 'acme' });
+  expect((await partner('GET', SPACES)).json.results).toContainEqual(provisioned.space);
+  const { results } = (await partner('GET', `${SPACES}${provisioned.space.space_id}/agents/`)).json;
+  expect(results.map(({ name, integrations }: Listed) => [name, integrations.api_chat?.routing_mode])).toEqual([
+    ['Sales', 'session_workflow'],
+    ['Inbox', 'agent_inbox'],
+    ['Quiet', undefined],
+  ]);
 });
 
 test('A provisioning without agents creates the space alone', async () => {
@@ -75,5 +100,6 @@ test('An agent has one API chat source: setting it up again reuses it, whatever 
   const first = await partner('POST', path, { body: { name: 'Chat', routing_mode: 'session_workflow' } });
   const again = await partner('POST', path, { body: { name: 'Other', reply_capable: false } });
   expect([first.status, again.status]).toEqual([201, 200]);
+  expect(first.json).toMatchObject({ name: 'Chat', reply_capable: true, routing_mode: 'session_workflow' });
   expect(again.json).toEqual({ ...first.json, created: false });
 });

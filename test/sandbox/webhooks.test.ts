@@ -62,24 +62,6 @@ describe('a delivery', () => {
     }
   });
 
-  test('is made at least once, even over a restart, and not again once it was accepted', async () => {
-    const dataDir = join(tempDirectory(), 'data');
-    const receiver = await startReceiver([204, 500, 204]);
-    const first = await startSandbox({ dataDir, webhook: { url: receiver.url } });
-    const on = connectTo(first);
-    await on.admin('PATCH', '/clock', { frozen: true });
-    for (const text of ['accepted', 'refused']) await on.admin('POST', '/deliveries', { text });
-    await expect.poll(async () => (await deliveriesOf(on)).map(({ attempts }) => attempts.length)).toEqual([1, 1]);
-    await first.close();
-
-    const second = await service({ dataDir, webhook: { url: receiver.url } });
-    expect(second.sandbox.webhookSecret).toBe(first.webhookSecret);
-    await second.admin('PATCH', '/clock', { advance: '1h' });
-    expect((await deliveriesOf(second)).map(({ status }) => status)).toEqual(['delivered', 'delivered']);
-    expect(receiver.received).toHaveLength(3);
-    expect(receiver.received[2]?.id).toBe(receiver.received[1]?.id);
-  });
-
   test('goes to the webhook of its source, and after a restart without one nowhere', async () => {
     const dataDir = join(tempDirectory(), 'data');
     const [every, own] = [await startReceiver([204]), await startReceiver([500])];

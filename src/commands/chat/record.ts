@@ -20,6 +20,6 @@ export const record = () =>
         const http = await context.http();
         const source_id = await findSource(http, source, context.command);
         const turns = await readTurns(context, http, { source_id, session_id });
-        return { kind: 'text', text: formatConversation(session_id, turns) };
+        return { kind: 'text', text: formatConversation(turns) };
       }),
     );

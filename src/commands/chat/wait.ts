@@ -21,14 +21,14 @@ export const wait = () =>
     .action(
       run(async (context, { session: session_id = '', after: after_message_id = '', replies, settle, ...options }) => {
         const { findSource, parseSource } = await import('../../chat/source.ts');
-        const { checkSettle } = await import('../../chat/wait.ts');
+        const { waitLimit } = await import('../../chat/wait.ts');
         const { showReplies } = await import('./shared/send-and-wait.ts');
-        checkSettle({ settle }, context.flags);
+        const limitMs = waitLimit({ settle }, context.flags);
         const source = parseSource(options);
         const http = await context.http();
         const source_id = await findSource(http, source, context.command);
         const ids = { source_id, session_id, after_message_id };
-        const target = { ...ids, criteria: { replies, settle }, ids };
+        const target = { ...ids, criteria: { replies, settle }, limitMs, ids };
         return await showReplies(context, http, target, ids);
       }),
     );

@@ -8,15 +8,19 @@ import { client } from '../api/http-client.ts';
 
 type Test = TestCase['test'];
 
-/** Holds one conversation. @param onTarget called before it begins */
-async function hold(baseUrl: string, clock: Clock, turns: Test['turns'], onTarget: (end: AbortController) => void) {
-  const interrupt = new AbortController();
+/** Holds one conversation. */
+async function hold(
+  baseUrl: string,
+  clock: Clock,
+  turns: Test['turns'],
+  interrupt = new AbortController(),
+  concurrency = 1,
+) {
   const http = client(baseUrl).http;
   const context = {
     ...{ clock, random: Math.random, env: {}, flags: {} },
     signals: { interrupt: interrupt.signal },
     abortSignal: interrupt.signal,
-    progress: { start: () => undefined, update: () => undefined },
     command: () => '',
     http: async () => http,
     stateLocation: async () => ({ path: '' }),
@@ -28,21 +32,17 @@ async function hold(baseUrl: string, clock: Clock, turns: Test['turns'], onTarge
     index: 0,
     test: { source: 'talk.yaml:1', name: 'talk', agent: undefined, turns },
     external_space_id: null,
-    async findTarget() {
-      onTarget(interrupt);
-      return target;
-    },
+    target,
   };
   const results: TestResult[] = [];
-  for await (const result of runTests(context, http, [only], { concurrency: 1, repeat: 1, pass: 1 }))
-    results.push(result);
+  for await (const result of runTests(context, http, [only], { concurrency, repeat: 1, pass: 1 })) results.push(result);
   return results;
 }
 
 test('A conversation that was interrupted before it was held has not passed', async () => {
-  const results = await hold('http://127.0.0.1:9/v1', fastClock(), [], (end) =>
-    end.abort(new InterruptedError('Interrupted.')),
-  );
+  const interrupt = new AbortController();
+  interrupt.abort(new InterruptedError('Interrupted.'));
+  const results = await hold('http://127.0.0.1:9/v1', fastClock(), [], interrupt);
   expect(results).toMatchObject([{ status: 'error', runs: 0, passed: 0, isUnfinished: true }]);
 });
 
@@ -71,5 +71,36 @@ test('A reply that comes in time counts, although the time is up before another 
     },
   };
   const turn = { say: 'Hi.', withinMs: 2_000, replies: 1, expectations: [], source: 'talk.yaml:2' };
-  expect(await hold(baseUrl, late, [turn], () => undefined)).toMatchObject([{ status: 'passed', passed: 1 }]);
+  expect(await hold(baseUrl, late, [turn])).toMatchObject([{ status: 'passed', passed: 1 }]);
+});
+
+/** An agent that replies after a time. @returns the clock, and how long its conversation took, in seconds */
+async function holdWithAgent(agentMs: number, concurrency: number) {
+  const clock = fastClock();
+  let saidAt = 0;
+  const { baseUrl } = await startFakeService(({ method, query }, response) => {
+    if (method === 'POST') {
+      saidAt = clock.now();
+      return sendJson(response, { message_id: 'm1', created: true }, 201);
+    }
+    const isThere = query.get('session_id')?.startsWith('test-') && clock.now() >= saidAt + agentMs;
+    const reply = { message_id: 'm2', role: 'assistant', text: 'Hello!', session_id: query.get('session_id') };
+    return sendJson(response, { results: isThere ? [reply] : [], next: null });
+  });
+  const turn = { say: 'Hi.', withinMs: 60_000, replies: 1, expectations: [], source: 'talk.yaml:2' };
+  const [result] = await hold(baseUrl, clock, [turn], new AbortController(), concurrency);
+  expect(result?.status).toBe('passed');
+  return { clock, seconds: result?.turns[0]?.seconds ?? 0 };
+}
+
+test('A conversation takes at most a fifth longer than its agent', async () => {
+  const agents = Array.from({ length: 10 }, (_, index) => 2_000 + index * 37);
+  const took = await Promise.all(agents.map((agentMs) => holdWithAgent(agentMs, 8)));
+  const total = took.reduce((sum, { seconds }) => sum + seconds * 1_000, 0);
+  expect(total).toBeLessThan(1.2 * agents.reduce((sum, agentMs) => sum + agentMs, 0));
+});
+
+test('Many conversations, together, ask at most a hundred times a second', async () => {
+  const { clock } = await holdWithAgent(5_000, 64);
+  expect(Math.min(...clock.slept)).toBeGreaterThanOrEqual(640 - 64);
 });

@@ -16,15 +16,18 @@ function problemOf({ status, error }: TestResult, transcript: string) {
 const count = (results: readonly TestResult[], ...statuses: readonly string[]): number =>
   results.filter(({ status }) => statuses.includes(status)).length;
 
-const secondsOf = (results: readonly TestResult[]): number =>
-  results.reduce((total, { turns }) => total + turns.reduce((sum, { seconds }) => sum + seconds, 0), 0);
+const secondsOf = (results: readonly TestResult[]): string =>
+  results
+    .flatMap(({ turns }) => turns)
+    .reduce((total, { seconds }) => total + seconds, 0)
+    .toFixed(1);
 
 function totalsOf(results: readonly TestResult[]) {
   return {
     '@tests': results.length,
     '@failures': count(results, 'failed', 'no_reply'),
     '@errors': count(results, 'error'),
-    '@time': secondsOf(results).toFixed(1),
+    '@time': secondsOf(results),
   };
 }
 
@@ -48,7 +51,7 @@ function formatJunit(results: readonly TestResult[], transcriptOf: (result: Test
       return {
         '@name': sanitizeText(result.test),
         '@classname': sanitizeText(result.external_space_id ?? result.space_id ?? file),
-        '@time': secondsOf([result]).toFixed(1),
+        '@time': secondsOf([result]),
         ...problemOf(result, transcript),
         'system-out': transcript,
       };

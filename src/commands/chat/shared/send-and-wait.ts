@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Http } from '../../../api/http.ts';
 import { sendMessage } from '../../../chat/send.ts';
 import { findSource, type SourceInput } from '../../../chat/source.ts';
-import { awaitReplies, checkSettle, criteriaFlags, type ReplyCriteria, type ReplyTarget } from '../../../chat/wait.ts';
+import { awaitReplies, criteriaFlags, type ReplyCriteria, type ReplyTarget, waitLimit } from '../../../chat/wait.ts';
 import type { Context } from '../../../cli/context.ts';
 import { readText } from '../../../cli/input.ts';
 import { UsageError } from '../../../errors.ts';
@@ -37,11 +37,12 @@ export async function sendOne(context: Context, typed: TypedMessage): Promise<Co
   const text = await readText(context, origin, 'message');
   const criteria = { replies, settle };
   const isWaiting = typed.wait === true || isForSeveral(criteria);
-  checkSettle(criteria, context.flags);
+  const limitMs = waitLimit(criteria, context.flags);
   const http = await context.http();
   const source_id = await findSource(http, typed.source, context.command);
   const names = { source_id, session_id, external_message_id };
   const more = isWaiting ? ['--wait', ...criteriaFlags(criteria)] : [];
+  context.progress.start('Sending the message');
   const { message_id, created } = await sendMessage(context, http, { ...names, text }, { origin, more });
   if (created === false) {
     await context.notice(
@@ -51,7 +52,7 @@ export async function sendOne(context: Context, typed: TypedMessage): Promise<Co
   const ids = { ...names, message_id };
   const json = { ...ids, created: created ?? null, reply: null };
   if (!isWaiting) return recordResult({ message_id, external_message_id, created }, json);
-  const target = { source_id, session_id, after_message_id: message_id, criteria, ids };
+  const target = { source_id, session_id, after_message_id: message_id, criteria, limitMs, ids };
   return await showReplies(context, http, target, json);
 }
 
@@ -66,6 +67,7 @@ export async function showReplies(
   target: ReplyTarget,
   json: object,
 ): Promise<CommandResult> {
+  context.progress.start('Waiting for the reply', Math.min(target.limitMs, http.remainingMs()));
   const { replies, failure } = await awaitReplies(context, http, target, (event) => writeNotice(context, event));
   const shown = replies.map((reply) => toMessageJson(target, reply));
   const several = isForSeveral(target.criteria) && { replies: shown };

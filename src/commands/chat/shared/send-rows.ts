@@ -48,5 +48,9 @@ export async function sendRows(context: Context, path: string, input: Omit<RowsI
   const source = path === '-' ? ({ from: 'stdin' } as const) : ({ from: 'file', path } as const);
   const name = path === '-' ? '<stdin>' : path;
   const text = await readText(context, source, 'rows', { maxMib: MAX_ROWS_MIB, mayBeEmpty: true });
-  return batchResult(await prepareRows(context, { ...input, name, text }), rowBatch(name), context.signals);
+  const { total, results } = await prepareRows(context, { ...input, name, text });
+  const { progress, signals } = context;
+  if (!input.dryRun) progress.start('Sending the messages');
+  const onResult = (done: number): void => progress.update(`Sending the messages: ${done} of ${total}`);
+  return batchResult(results, rowBatch(name), signals, onResult);
 }

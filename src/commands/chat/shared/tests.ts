@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { parseAgentReference } from '../../../api/references.ts';
 import { decisiveOf, runTests, type TestOptions, type TestResult, type TestStatus } from '../../../chat/run-tests.ts';
 import { parseSource } from '../../../chat/source.ts';
-import { type TestAudience, testCases } from '../../../chat/test-cases.ts';
+import { findCases, type TestAudience } from '../../../chat/test-cases.ts';
 import { type ConversationTest, parseConversations } from '../../../chat/test-file.ts';
 import type { Context } from '../../../cli/context.ts';
-import { UsageError } from '../../../errors.ts';
+import { PartnerctlError, UsageError } from '../../../errors.ts';
 import { type Batch, batchResult, countByStatus } from '../../../output/batch-result.ts';
 import { type Column, type CommandResult, type ReportLine, recordResult } from '../../../output/command-result.ts';
 import { describeError, errorJson } from '../../../output/error-text.ts';
@@ -54,9 +54,12 @@ const COLUMNS: readonly Column<TestResult>[] = [
   { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)), isNote: true },
 ];
 
+const answersOf = (replies: readonly string[]): readonly string[] =>
+  replies.length === 0 ? ['(no reply)'] : replies.map((reply) => `agent: ${reply}`);
+
 /** What was said, for the summary of CI and for JUnit. */
 function transcriptOf({ turns, session_id }: TestResult): readonly string[] {
-  const said = turns.flatMap(({ say, reply }) => [`user: ${say}`, reply === null ? '(no reply)' : `agent: ${reply}`]);
+  const said = turns.flatMap(({ say, replies }) => [`user: ${say}`, ...answersOf(replies)]);
   return session_id === null ? said : [`session ${session_id}`, ...said];
 }
 
@@ -77,8 +80,10 @@ const TESTS: Batch<TestResult> = {
     };
   },
   json({ index: _, isUnfinished: __, error, turns, ...result }) {
-    const shown = turns.map(({ failures, ...turn }) => ({
-      ...turn,
+    const shown = turns.map(({ say, replies, seconds, failures }) => ({
+      say,
+      reply: replies.length === 0 ? null : replies.join('\n'),
+      seconds,
       failures: failures.map(({ source, ...failure }) => ({ line: Number(source.split(':').at(-1)), ...failure })),
     }));
     return { ...result, turns: shown, error: errorJson(error) };
@@ -124,11 +129,11 @@ async function readAudience(context: Context, flags: TestFlags, variables: Varia
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
-function planOf(tests: readonly ConversationTest[], audience: TestAudience, { repeat }: TestOptions) {
+/** @param sessions how many conversations will be held, repeats included */
+function planOf(tests: readonly ConversationTest[], audience: TestAudience, sessions: number) {
   const spaces = 'spaces' in audience ? audience.spaces.length : 1;
-  const sessions = tests.length * spaces * repeat;
   const where = 'spaces' in audience ? ` in ${count(spaces, 'space')}` : '';
-  const text = `${count(tests.length, 'conversation')}${where}: ${count(sessions, 'session')}`;
+  const text = `Testing ${count(tests.length, 'conversation')}${where}: ${count(sessions, 'session')}.`;
   return { text, json: { conversations: tests.length, spaces, sessions } };
 }
 
@@ -148,15 +153,23 @@ export async function testConversations(
     return { kind: 'none' };
   }
   const audience = await readAudience(context, flags, variables);
-  const plan = planOf(tests, audience, flags);
-  if (flags.dryRun) return recordResult(plan.json);
-  await context.confirmWrite(flags.confirm);
   const http = await context.http();
-  const cases = testCases(http, tests, audience, context.command);
-  await context.notice(`Testing ${plan.text}.`);
-  const results = runTests(context, http, cases, flags);
-  if (flags.junit === undefined) return batchResult(results, TESTS, context.signals);
-  const { recordJunit } = await import('./junit.ts');
-  const file = { path: flags.junit, warn: context.warn };
-  return batchResult(recordJunit(results, file, transcriptOf), TESTS, context.signals);
+  context.progress.start('Looking for the agents');
+  const cases = await findCases(http, tests, audience, context.command);
+  const missing = cases.flatMap(({ external_space_id: space, target: error }) =>
+    error instanceof PartnerctlError ? [{ error, text: [space ?? [], describeError(error)].flat().join(': ') }] : [],
+  );
+  const plan = planOf(tests, audience, (cases.length - missing.length) * flags.repeat);
+  for (const text of new Set(missing.map((each) => each.text))) await context.warn(text);
+  if (flags.dryRun) return { ...recordResult(plan.json), failure: missing[0]?.error };
+  await context.notice(plan.text);
+  await context.confirmWrite(flags.confirm);
+  const { junit: path } = flags;
+  const { progress, signals, warn } = context;
+  const held = runTests(context, http, cases, flags);
+  const results =
+    path === undefined ? held : (await import('./junit.ts')).recordJunit(held, { path, warn }, transcriptOf);
+  progress.start('Testing');
+  const onResult = (done: number): void => progress.update(`Testing: ${done} of ${cases.length} conversations`);
+  return batchResult(results, TESTS, signals, onResult);
 }

@@ -9,10 +9,9 @@ export const sandboxLeaf = (name: string, summary: string, meta: Meta) =>
       '--script <file>',
       'a YAML or JSON file that says how agents reply, in place of an echo: [{"pattern":"hello","replies":[{"text":"Hi!"}]}]',
     )
-    .option('--webhook <url>', 'deliver each completed assistant message to this URL of this machine')
     .option(
-      '--secret-file <path>',
-      'the secret that signs the deliveries, by default PARTNER_WEBHOOK_SECRET or a new one',
+      '--webhook <url>',
+      'deliver each completed assistant message to this URL of this machine, signed with PARTNER_WEBHOOK_SECRET or a new secret',
     );
 
 /** What these options say, and --port of `sandbox start`. */
