@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { HELP_TOPICS } from '../../src/cli/help.ts';
 import { ERROR_TYPES, EXIT } from '../../src/errors.ts';
 import { readDocument } from '../support/documents.ts';
-import { readHelp } from '../support/help.ts';
+import { readHelp, splitExample } from '../support/help.ts';
 import { manualSignals, run, tempDirectory } from '../support/run.ts';
 
 const HELP = await readHelp();
@@ -88,12 +88,6 @@ describe('help topics', () => {
     expect(refused.error()).toMatchObject({ message: 'There is no command or help topic "sandbx".', hint });
   });
 });
-
-/** Splits an example like a shell: removes quotes and redirections. */
-function splitExample(line: string): string[] {
-  const words = [...line.replace(/ [<>] \S+/g, '').matchAll(/'([^']*)'|(\S+)/g)];
-  return words.map(([, quoted, bare]) => quoted ?? bare ?? '').slice(1);
-}
 
 it('Every example of every command has valid arguments', async () => {
   const signals = manualSignals();

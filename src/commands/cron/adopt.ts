@@ -10,8 +10,8 @@ export const adopt = () =>
     scopes: [OPERATIONS.listCronJobs.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
     examples: [
       'partnerctl cron adopt cron_1 --yes  # a job that the service lists, without a prompt',
-      'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4  # resolve an unknown outcome',
-      'partnerctl cron adopt cron_1 --agent agt_1 --name daily  # a job that the service does not list',
+      'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4 --yes  # resolve an unknown outcome',
+      'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes  # a job that the service does not list',
     ],
   })
     .argument('<cron_job_id>', 'the id of the job at the service')

@@ -1,8 +1,8 @@
 import type { Context } from '../../cli/context.ts';
 import type { ListedSpace } from '../../contract/resources.ts';
 import { EXIT, type ExitCode } from '../../errors.ts';
-import { type Batch, type BatchItem, batchResult, countByStatus } from '../../output/batch-result.ts';
-import type { CommandResult } from '../../output/command-result.ts';
+import { type Batch, batchResult, countByStatus } from '../../output/batch-result.ts';
+import type { BatchItem, CommandResult } from '../../output/command-result.ts';
 import { describeError, errorJson } from '../../output/error-text.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import type { planFleet } from '../../provision/workflows.ts';
