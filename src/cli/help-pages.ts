@@ -92,7 +92,7 @@ function indexCommand(command: CommandUnknownOpts) {
 }
 
 function describeCommand(command: CommandUnknownOpts) {
-  const { exits = [], required = [], scopes = [] } = metaOf(command) ?? {};
+  const { exits = [], required = [], scopes = [], json = null } = metaOf(command) ?? {};
   return {
     ...indexCommand(command),
     description: command.description(),
@@ -106,6 +106,7 @@ function describeCommand(command: CommandUnknownOpts) {
     flags: command.options.map(optionJson),
     required: required.map(({ oneOf, unless = [] }) => ({ one_of: oneOf, unless })),
     scopes,
+    json,
     exit_codes: exitTexts([...COMMON_EXITS, ...exits]),
     examples: examplesOf(command),
     topics: topicsOf(command).map(({ name }) => name),

@@ -71,6 +71,7 @@ export function sectionsAfter(command: CommandUnknownOpts): string {
     (!command.parent || meta) && 'Global options, such as -o json: partnerctl help output',
     !command.parent && 'Try it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list',
     meta?.scopes && wrap(`Scopes of the token: ${meta.scopes.join(', ')}`),
+    meta?.json && wrap(`Fields of -o json: ${meta.json}`),
     exits.length > 0 && wrap(`Exit codes, besides 0, 1, and 2: ${exits.join(', ')}`),
     examples.length > 0 && `Examples:\n${examples.join('\n\n')}`,
     topics.length > 0 && `Learn more:\n${topics.join('\n')}`,

@@ -121,6 +121,8 @@ export interface StreamResult {
   readonly kind: 'stream';
   /** Can be read only once. The renderer requests the next event after it has written the previous one. */
   readonly events: AsyncIterable<StreamEvent>;
+  /** Fields as each event has them. A --query that does not apply to them is refused before the first event. */
+  readonly sample?: Readonly<Record<string, string>>;
   /** What a terminal shows instead of the events: tables, each drawn over the one before. */
   readonly screens?: AsyncIterable<Screen> | undefined;
   /** The error if the reader is gone, where what it did not get is not done; by default, that is no failure. */

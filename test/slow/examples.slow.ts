@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CRON_JOBS, jobBody, jobFlags } from '../support/cron.ts';
@@ -116,7 +116,13 @@ async function startWorld() {
     'cron adopt cron_1 --agent': () => service.faults({ kind: 'status', status: 403, on: `GET ${CRON_JOBS}` }),
     'cron forget cron_2136f0a4': async () => {
       await service.faults();
-      words.cron_2136f0a4 = words.cron_1 ?? '';
+      const { cron_job_id } = await json<{ cron_job_id: string }>(0, 'cron', 'create', ...jobFlags(agent_id, 'gone'));
+      await service.admin('DELETE', `/cron-jobs/${cron_job_id}`);
+      words.cron_2136f0a4 = cron_job_id;
+    },
+    'state copy state.jsonl': async () => {
+      const { path } = await json<{ path: string }>(0, 'state', 'path');
+      copyFileSync(path, 'state.jsonl');
     },
     'webhook replay': async () => {
       const listening = await startListening(['--save', 'deliveries'], { env });

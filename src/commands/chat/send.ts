@@ -10,6 +10,7 @@ export const send = () =>
     required: REQUIRED_SESSION.map((requirement) => ({ ...requirement, unless: ['--rows'] })),
     excessHint: "Quote the message: partnerctl chat send … 'hi there'",
     exits: ['partial', 'noReply'],
+    json: '{source_id, session_id, external_message_id, message_id, created, reply, replies?}',
     examples: [
       "partnerctl chat send --source src_1 --session anna 'Hello!'  # send without waiting",
       "partnerctl chat send --agent name:Support --space ext:acme-001 --session anna 'Hello!' --wait  # the source by agent and space; print the reply",

@@ -42,6 +42,7 @@ export const check = () =>
     description:
       'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and reads the history of a session if one is given. Exits with 8 if anything is contradicted.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
+    json: '[{leaf, value, source, result, detail}]',
     examples: [
       'partnerctl contract check  # check what the lists show',
       'partnerctl contract check --source src_1 --session s-1  # also check the history of a session',

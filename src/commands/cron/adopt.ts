@@ -8,6 +8,7 @@ export const adopt = () =>
     description:
       'Records a job of the service in the state, so that it is not created again: as the job with this agent and name or with this key, or, by its id alone, with those that the service lists. Does not change the service.',
     scopes: [OPERATIONS.listCronJobs.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
+    json: '{cron_job_id, status, agent_id, name, key, schedule}',
     examples: [
       'partnerctl cron adopt cron_1 --yes  # a job that the service lists, without a prompt',
       'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4 --yes  # resolve an unknown outcome',

@@ -1,12 +1,13 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../cli/context.ts';
-import { leaf, run } from '../../cli/leaf.ts';
+import { fieldsOf, leaf, run } from '../../cli/leaf.ts';
 import { AGENT_HELP, CONFIRM, collect, SPACE_HELP, SUMMARY_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { WantedJob } from '../../cron/ensure-jobs.ts';
 import type { JobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
+import type { cronResultJson } from './shared/job-batch.ts';
 
 async function readJob(context: Context, instructions: string, options: JobOptions): Promise<WantedJob> {
   const { parseTextArgument, readText } = await import('../../cli/input.ts');
@@ -51,6 +52,9 @@ export const create = () =>
       OPERATIONS.listAgents.scope,
     ],
     exits: ['duplicate', 'unknown', 'partial'],
+    json: fieldsOf<ReturnType<typeof cronResultJson>>()(
+      'source?, cron_job_id, status, agent_id, name, schedule, in_words, key, next_runs, differences?, error',
+    ),
     examples: [
       "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin  # weekdays at 18:00",
       "partnerctl cron create --agent name:Support --space ext:acme-001 --name weekly --instructions @weekly.md --schedule '0 9 * * mon' --ensure  # safe to run on every deployment",
