@@ -26,7 +26,7 @@ export interface ColumnLayout {
   readonly fit?: 'start' | 'end' | undefined;
   /** The values are sentences, which stand below their rows. */
   readonly isNote?: boolean | undefined;
-  /** A narrow terminal leaves it out. The last one goes first. */
+  /** A narrow terminal leaves out as few of them as it takes, the last one first. */
   readonly isOptional?: boolean | undefined;
   /** Only --wide and rows in a pipe show it. */
   readonly isWide?: boolean | undefined;
