@@ -39,8 +39,6 @@ export interface Batch<Result> {
   /** Of a table, or only of tsv if there is a report. */
   readonly columns?: readonly Column<Result>[];
   readonly item: (result: Result) => BatchItem;
-  /** What CI shows where one item stands for several results. Receives all results in input order. */
-  readonly folded?: (results: readonly Result[]) => readonly BatchItem[];
   readonly json: (result: Result) => unknown;
   /** Which of the failures decides the exit code, also if other items are done; by default, see `failureOfBatch`. */
   readonly decisive?: (errors: readonly PartnerctlError[]) => PartnerctlError | undefined;
@@ -70,7 +68,7 @@ export function batchResult<Result extends { readonly index: number }>(
   { interrupt }: { readonly interrupt: AbortSignal },
   onResult?: (done: number) => void,
 ): ListResult {
-  const { noun, columns = [], item, folded, json, counts, documentField, report } = batch;
+  const { noun, columns = [], item, json, counts, documentField, report } = batch;
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
     for await (const result of results) {
@@ -82,7 +80,7 @@ export function batchResult<Result extends { readonly index: number }>(
   const inOrder = () => completed.toSorted((a, b) => a.index - b.index);
   return listResult(collect(), columns, {
     empty: `There are no ${noun}.`,
-    ci: () => folded?.(inOrder()) ?? inOrder().map(item),
+    ci: () => inOrder().map(item),
     json,
     sortIndex: ({ index }) => index,
     document() {

@@ -30,9 +30,3 @@ export async function readHelp() {
   for (const { command } of index.commands) commands.push((await describe(...command.split(' '))).json<CommandHelp>());
   return { ...index, commands };
 }
-
-/** Splits an example like a shell: removes quotes and redirections. */
-export function splitExample(line: string): string[] {
-  const words = [...line.replace(/ [<>] \S+/g, '').matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)];
-  return words.map(([, single, double, bare]) => single ?? double ?? bare ?? '').slice(1);
-}
