@@ -18,7 +18,6 @@ export const login = () =>
     ],
   })
     .option('--token-command <command>', 'store this command instead of a token; its first line of output is the token')
-    .option('--protect', 'ask for the name of the profile before each write; see profile protect')
     .option(...CONFIRM)
     .option('--no-verify', 'store without calling the service')
     .action(

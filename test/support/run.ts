@@ -197,7 +197,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
     terminal: options.terminal ?? new PassThrough(),
   });
-  const isJson = ['json', 'ndjson'].includes(argv[argv.indexOf('-o') + 1] ?? options.env?.PARTNER_OUTPUT ?? '');
+  const isJson = (argv[argv.indexOf('-o') + 1] ?? options.env?.PARTNER_OUTPUT) === 'json';
   const isOther = ['--query', '--dry-run', '--schema', '--help', '--rows'].some((option) => argv.includes(option));
   expectDeclared(argv, code, isJson && !isOther && code === 0 ? stdout.text() : undefined);
   return {
