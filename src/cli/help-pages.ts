@@ -104,7 +104,7 @@ function describeCommand(command: CommandUnknownOpts) {
       choices: argument.argChoices ?? null,
     })),
     flags: command.options.map(optionJson),
-    required: required.map(({ oneOf, unless = [] }) => ({ one_of: oneOf, unless })),
+    required: required.map(({ oneOf, unless = [], when = [] }) => ({ one_of: oneOf, unless, when })),
     scopes,
     json,
     exit_codes: exitTexts([...COMMON_EXITS, ...exits]),

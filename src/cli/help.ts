@@ -50,7 +50,8 @@ export function exitTexts(names: readonly ExitName[]): readonly { readonly code:
 
 /** Adds `(required)` to the descriptions of required options. An alternative says itself what it replaces. */
 export function markRequired(command: CommandUnknownOpts): void {
-  for (const { oneOf, unless = [] } of metaOf(command)?.required ?? []) {
+  for (const { oneOf, unless = [], when } of metaOf(command)?.required ?? []) {
+    if (when) continue;
     const option = command.options.find(({ long }) => long === oneOf[0]);
     const note = unless[0] === undefined ? 'required' : `required without ${unless[0]}`;
     if (option) option.description += ` (${note})`;

@@ -7,6 +7,8 @@ interface Requirement {
   /** With their dashes. If all are missing, the error names the first one. */
   readonly oneOf: readonly string[];
   readonly unless?: readonly string[];
+  /** The flags that need it; without them, the command does. */
+  readonly when?: readonly string[];
   readonly hint?: string;
 }
 

@@ -38,6 +38,7 @@ export const upload = () =>
       'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown. Hidden files and links in a directory are left out unless they are named.',
     scopes: [OPERATIONS.createDocument.scope],
     exits: ['unknown', 'partial'],
+    required: [{ oneOf: ['--recursive'], when: ['--exclude'] }],
     json: `[${fieldsOf<ReturnType<typeof toJson>>()('file, as, id, bytes, sha256, status, error')}]`,
     examples: [
       'partnerctl upload report.pdf  # one attachment',

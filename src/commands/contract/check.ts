@@ -1,7 +1,7 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { LeafCheck } from '../../doctor/check-contract.ts';
-import { ShapeError, UsageError } from '../../errors.ts';
+import { ShapeError } from '../../errors.ts';
 import { listResult, type ReportLine, type Tone } from '../../output/command-result.ts';
 import { shellQuote } from '../../platform/text.ts';
 
@@ -42,6 +42,10 @@ export const check = () =>
     description:
       'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and reads the history of a session if one is given. Exits with 8 if anything is contradicted.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
+    required: [
+      { oneOf: ['--session'], when: ['--source'] },
+      { oneOf: ['--source'], when: ['--session'] },
+    ],
     json: '[{leaf, value, source, result, detail}]',
     examples: [
       'partnerctl contract check  # check what the lists show',
@@ -52,9 +56,6 @@ export const check = () =>
     .option('--session <session_id>', 'the session whose history is read')
     .action(
       run(async (context, { source: source_id, session: session_id }) => {
-        if ((source_id === undefined) !== (session_id === undefined)) {
-          throw new UsageError('--source and --session must be used together: they name the history to read.');
-        }
         const session = source_id && session_id ? { source_id, session_id } : undefined;
         const { checkContract } = await import('../../doctor/check-contract.ts');
         const http = await context.http();

@@ -5,7 +5,7 @@ import { AGENT_HELP, CONFIRM, collect, SPACE_HELP, SUMMARY_FILE } from '../../cl
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { WantedJob } from '../../cron/ensure-jobs.ts';
 import type { JobOptions } from '../../cron/job-flags.ts';
-import { InputError, UsageError } from '../../errors.ts';
+import { InputError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import type { cronResultJson } from './shared/job-batch.ts';
 
@@ -42,6 +42,7 @@ export const create = () =>
   leaf('create', 'Create scheduled jobs, each at most once', {
     description: 'A job that exists or may exist, according to the state or the service, is not created again.',
     required: [
+      { oneOf: ['--file'], when: ['--summary-file'] },
       ...['--agent', '--name', '--instructions'].map((option) => ({ oneOf: [option], ...UNLESS_FILE })),
       { oneOf: ['--schedule'], unless: UNLESS_FILE.unless, hint: "For example: --schedule '0 9 * * 1-5'" },
     ],
@@ -81,14 +82,11 @@ export const create = () =>
     .option(...CONFIRM)
     .action(
       run(async (context, { file: files, schema, confirm, ...given }) => {
-        const { instructions = '', summaryFile, ensure = false, dryRun = false, ...more } = given;
-        const { createBeside = false, ...options } = more;
-        const isBatch = files.length > 0;
+        const { instructions = '', ensure = false, dryRun = false, createBeside = false, ...options } = given;
         if (schema) {
           const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
           return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
         }
-        if (!isBatch && summaryFile !== undefined) throw new UsageError('--summary-file can only be used with -f.');
         if (!dryRun) await context.confirmWrite(confirm);
         const { wanted, isNamed } = await readWanted(context, files, instructions, options);
         const { openJobs } = await import('../../cron/ensure-jobs.ts');
@@ -98,6 +96,7 @@ export const create = () =>
         const jobs = openJobs(context, await context.http(), await context.log());
         const results = jobs.create(wanted, { ensure, dryRun, createBeside, isNamed });
         const onResult = (done: number) => progress.update(`Creating jobs: ${done} of ${wanted.length}`);
-        return isBatch ? batchResult(results, JOB_BATCH, signals, onResult) : await toOneResult(results, signals);
+        if (files.length === 0) return await toOneResult(results, signals);
+        return batchResult(results, JOB_BATCH, signals, onResult);
       }),
     );

@@ -20,14 +20,9 @@ export const MESSAGE_JSON = fieldsOf<ReturnType<typeof toMessageJson>>()(
 );
 
 /** Of its fields, those that are texts. */
-export const MESSAGE_SAMPLE = {
-  message_id: '1',
-  session_id: '1',
-  source_id: '1',
-  role: 'user',
-  text: '1',
-  created_at: '1',
-};
+export const MESSAGE_SAMPLE = Object.fromEntries(
+  ['message_id', 'session_id', 'source_id', 'role', 'text', 'created_at'].map((field) => [field, '1']),
+);
 
 /** The options that name a source and a session. */
 export const REQUIRED_SESSION = [{ oneOf: ['--source', '--agent'], hint: SOURCE_HINT }, { oneOf: ['--session'] }];

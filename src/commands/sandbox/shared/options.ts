@@ -2,7 +2,7 @@ import { leaf, type Meta } from '../../../cli/leaf.ts';
 
 /** Creates a command that starts a sandbox, with the options for it. */
 export const sandboxLeaf = (name: string, summary: string, meta: Meta) =>
-  leaf(name, summary, meta)
+  leaf(name, summary, { ...meta, required: [{ oneOf: ['--webhook'], when: ['--secret-file'] }] })
     .option('--data <dir>', 'store the data in this directory, not in memory')
     .option('--faults <file>', 'a JSON file of faults to inject: {"rules":[{"kind":"status","status":503,"rate":0.1}]}')
     .option(

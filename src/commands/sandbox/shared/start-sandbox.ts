@@ -34,12 +34,7 @@ export function readFaults(path: string | undefined, signal: AbortSignal): Promi
 }
 
 async function readWebhook({ webhook: url, secretFile }: SandboxOptionValues, context: Context) {
-  if (url === undefined) {
-    if (secretFile === undefined) return undefined;
-    throw new UsageError('--secret-file needs --webhook.', {
-      hint: 'Add --webhook http://127.0.0.1:<port>/<path>, or omit --secret-file.',
-    });
-  }
+  if (url === undefined) return undefined;
   const { env, abortSignal: signal } = context;
   const secrets = await readWebhookSecrets(secretFile, env, signal);
   secrets?.forEach(context.addSecret);
