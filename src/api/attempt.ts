@@ -69,7 +69,7 @@ export async function runAttempt(
   const onInterrupt = () => {
     const abort = (): void => control.abort(new InterruptedError('Interrupted.'));
     if (safety !== 'once' || stream?.sent === 'part') return abort();
-    trace({ kind: 'wait', ms: INTERRUPT_GRACE_MS, why: 'at most for the response; Ctrl-C again stops at once' });
+    trace({ kind: 'wait', ms: INTERRUPT_GRACE_MS, why: 'for the response; Ctrl-C again stops' });
     grace = new AbortController();
     clock.sleep(INTERRUPT_GRACE_MS, grace.signal).then(abort, () => undefined);
   };

@@ -92,7 +92,7 @@ function indexCommand(command: CommandUnknownOpts) {
 }
 
 function describeCommand(command: CommandUnknownOpts) {
-  const { exits = [], required = [], scopes = [] } = metaOf(command) ?? {};
+  const { exits = [], required = [], scopes = [], json = null } = metaOf(command) ?? {};
   return {
     ...indexCommand(command),
     description: command.description(),
@@ -104,8 +104,9 @@ function describeCommand(command: CommandUnknownOpts) {
       choices: argument.argChoices ?? null,
     })),
     flags: command.options.map(optionJson),
-    required: required.map(({ oneOf, unless = [] }) => ({ one_of: oneOf, unless })),
+    required: required.map(({ oneOf, unless = [], when = [] }) => ({ one_of: oneOf, unless, when })),
     scopes,
+    json,
     exit_codes: exitTexts([...COMMON_EXITS, ...exits]),
     examples: examplesOf(command),
     topics: topicsOf(command).map(({ name }) => name),

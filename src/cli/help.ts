@@ -50,7 +50,8 @@ export function exitTexts(names: readonly ExitName[]): readonly { readonly code:
 
 /** Adds `(required)` to the descriptions of required options. An alternative says itself what it replaces. */
 export function markRequired(command: CommandUnknownOpts): void {
-  for (const { oneOf, unless = [] } of metaOf(command)?.required ?? []) {
+  for (const { oneOf, unless = [], when } of metaOf(command)?.required ?? []) {
+    if (when) continue;
     const option = command.options.find(({ long }) => long === oneOf[0]);
     const note = unless[0] === undefined ? 'required' : `required without ${unless[0]}`;
     if (option) option.description += ` (${note})`;
@@ -71,6 +72,7 @@ export function sectionsAfter(command: CommandUnknownOpts): string {
     (!command.parent || meta) && 'Global options, such as -o json: partnerctl help output',
     !command.parent && 'Try it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list',
     meta?.scopes && wrap(`Scopes of the token: ${meta.scopes.join(', ')}`),
+    meta?.json && wrap(`Fields of -o json: ${meta.json}`),
     exits.length > 0 && wrap(`Exit codes, besides 0, 1, and 2: ${exits.join(', ')}`),
     examples.length > 0 && `Examples:\n${examples.join('\n\n')}`,
     topics.length > 0 && `Learn more:\n${topics.join('\n')}`,

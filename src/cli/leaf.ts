@@ -7,6 +7,8 @@ interface Requirement {
   /** With their dashes. If all are missing, the error names the first one. */
   readonly oneOf: readonly string[];
   readonly unless?: readonly string[];
+  /** The flags that need it; without them, the command does. */
+  readonly when?: readonly string[];
   readonly hint?: string;
 }
 
@@ -16,6 +18,8 @@ export interface Meta {
   readonly description?: string;
   /** Complete command lines that work as written, each with what it does: `partnerctl cron list  # all jobs`. */
   readonly examples: readonly string[];
+  /** What `-o json` prints, by the names of its fields: `[{cron_job_id, name, error?}]`. A stream prints it for each event. */
+  readonly json?: string;
   /** With scopes, those besides the exit codes of any call to the service. */
   readonly exits?: readonly ExitName[];
   /** All token scopes that the command may need. */
@@ -30,6 +34,19 @@ export const SERVICE_EXITS: readonly ExitName[] = ['credentials', 'notFound', 'b
 
 /** The exit codes of access to a shared state. */
 export const STATE_EXITS: readonly ExitName[] = ['credentials', 'service'];
+
+type NamesIn<Text extends string> = Text extends `${infer One}, ${infer Rest}`
+  ? NamesIn<One> | NamesIn<Rest>
+  : Text extends `${infer Name}?`
+    ? Name
+    : Text;
+
+/** Names the fields of an object for `Meta.json`: does not compile if they are not those of its type. */
+export function fieldsOf<Value>() {
+  return <const Text extends string>(
+    names: [NamesIn<Text>, keyof Value] extends [keyof Value, NamesIn<Text>] ? Text : never,
+  ): string => `{${names}}`;
+}
 
 class Leaf extends Command {
   readonly meta: Meta;

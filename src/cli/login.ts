@@ -21,7 +21,6 @@ import { askSecret, askText, confirmProfile } from './prompts.ts';
 interface LoginOptions {
   readonly tokenCommand?: string;
   readonly verify: boolean;
-  readonly protect?: boolean;
   readonly confirm?: string;
 }
 
@@ -103,10 +102,10 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
     : null;
   const secret = tokenCommand === undefined ? { token } : { token_command: tokenCommand };
   if (config.names().length === 0) await config.use(name);
-  await config.store(name, (latest) => {
-    const isProtected = options.protect || latest?.protected;
-    return { base_url, ...secret, state: chosen ?? latest?.state, ...(isProtected && { protected: true }) };
-  });
+  await config.store(name, (latest) => ({
+    ...{ base_url, ...secret, state: chosen ?? latest?.state },
+    ...(latest?.protected && { protected: true }),
+  }));
   const current = config.current();
   return { profile: name, base_url, token: tokenKind(secret), verified: options.verify, verified_by, current };
 }

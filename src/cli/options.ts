@@ -1,6 +1,7 @@
 import { type CommandUnknownOpts, InvalidArgumentError, type Option } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
 import { parseDuration } from '../platform/clock.ts';
+import { lineageOf } from './leaf.ts';
 
 /* A parser throws `InvalidArgumentError` with what follows the option's name in the message. */
 
@@ -80,8 +81,8 @@ export function optionName({ long, flags }: Option): string {
   return long ?? flags;
 }
 
-/** Wraps the parser of an option, to refuse an empty value, an unknown choice, and a second value. */
-function strictParser(option: Option, onProblem: (problem: UsageError) => void) {
+/** Wraps the parser of an option, to refuse an empty value, an unknown choice, a second value, and the next option. */
+function strictParser(option: Option, command: CommandUnknownOpts, onProblem: (problem: UsageError) => void) {
   const { parseArg, argChoices } = option;
   let isGiven = false;
   return (text: string, previous: unknown): unknown => {
@@ -89,6 +90,9 @@ function strictParser(option: Option, onProblem: (problem: UsageError) => void) 
       if (isGiven && !isRepeatable(option)) throw new InvalidArgumentError('is given twice');
       isGiven = true;
       if (text === '') throw new InvalidArgumentError('is empty. Check the shell variable it comes from');
+      if (lineageOf(command).some(({ options }) => options.some(({ long }) => long === text))) {
+        throw new InvalidArgumentError(`has no value before ${text}. Check the shell variable it comes from`);
+      }
       if (!argChoices) return parseArg ? parseArg(text, previous) : text;
       if (argChoices.includes(text)) return text;
       throw new InvalidArgumentError(`takes one of ${argChoices.join(', ')}, not ${JSON.stringify(text)}`);
@@ -106,6 +110,6 @@ function strictParser(option: Option, onProblem: (problem: UsageError) => void) 
  */
 export function checkOptionValues(command: CommandUnknownOpts, onProblem: (problem: UsageError) => void): void {
   for (const option of command.options) {
-    if (valueName(option) !== undefined) option.argParser(strictParser(option, onProblem));
+    if (valueName(option) !== undefined) option.argParser(strictParser(option, command, onProblem));
   }
 }

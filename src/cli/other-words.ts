@@ -4,7 +4,7 @@ import { leavesOf, lineageOf, metaOf, pathOf, programOf } from './leaf.ts';
 /** Words of other tools; the command lines that do it, of which a group proposes its own; and what the API cannot do. */
 const COMMANDS: readonly (readonly [words: string, lines: readonly string[], cannot?: string])[] = [
   ['get ls', ['spaces list', 'agents list <space>', 'cron list', 'profile list', 'state show']],
-  ['describe info inspect', ['spaces show <space>', 'profile show', 'contract show', 'state show']],
+  ['describe info inspect show', ['spaces show <space>', 'profile show', 'contract show', 'state show']],
   ['diff preview', ['plan <file>']],
   ['validate lint', ['provision <file> --check']],
   ['up deploy sync', ['provision <file>']],
@@ -36,7 +36,7 @@ const OPTIONS: readonly (readonly [flags: string, of: string | undefined, says: 
   ['--token --api-key -t', undefined, 'Set PARTNER_TOKEN, or use --token-file <path>: a flag is no place for a token.'],
   ['--json', undefined, 'Use -o json.'],
   ['--format', undefined, 'Use -o <format>.'],
-  ['--jq --jsonpath --filter', undefined, "Use --query '<JMESPath>'."],
+  ['--jq --jsonpath --filter --sort --sort-by --limit', undefined, "Use --query '<JMESPath>'."],
   ['--url --host --server --endpoint', undefined, 'Use --base-url <url>.'],
   ['--insecure -k', undefined, 'Certificates are always checked: name that of your CA in NODE_EXTRA_CA_CERTS.'],
 ];
@@ -48,12 +48,16 @@ function has(words: string, word: string): boolean {
 /** What to do in place of a word that is no command of a group or the program; undefined if that is not known. */
 export function answerToWord(word: string, parent: CommandUnknownOpts): string | undefined {
   const [, lines, cannot] = COMMANDS.find(([words]) => has(words, word)) ?? [];
-  const deeper = leavesOf(programOf(parent)).filter((leaf) => leaf.name() === word);
-  const all = lines ?? deeper.map(pathOf);
-  const own = parent.parent && lines ? all.filter((line) => line.startsWith(`${pathOf(parent)} `)) : all;
-  const quoted = own.map((line) => `\`partnerctl ${line}\``);
+  const leaves = leavesOf(programOf(parent));
+  const deeper = leaves.filter((leaf) => leaf.name() === word).map(pathOf);
   // Profiles, states, and contracts are of this machine.
+  const ofApi = leaves.filter((leaf) => metaOf(leaf)?.scopes).map(pathOf);
   const isOfApi = leavesOf(parent).some((leaf) => metaOf(leaf)?.scopes);
+  const all = lines ?? deeper;
+  const own = all.filter((line) => line.startsWith(`${pathOf(parent)} `));
+  const others = isOfApi && !cannot ? all.filter((line) => ofApi.some((path) => line.startsWith(path))) : [];
+  const shown = !parent.parent ? all : own.length > 0 ? own : others;
+  const quoted = shown.map((line) => `\`partnerctl ${line}\``);
   const use = quoted.length > 0 && `Use ${new Intl.ListFormat('en-US', { type: 'disjunction' }).format(quoted)}.`;
   return [isOfApi && cannot, use].filter(Boolean).join(' ') || undefined;
 }

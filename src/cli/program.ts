@@ -55,8 +55,12 @@ function refuseMissing(command: CommandUnknownOpts): void {
     return Array.isArray(value) ? value.length > 0 : value !== undefined;
   };
   const missing = (metaOf(command)?.required ?? []).filter(
-    ({ oneOf, unless = [] }) => ![...oneOf, ...unless].some(isGiven),
+    ({ oneOf, unless = [], when }) => ![...oneOf, ...unless].some(isGiven) && (!when || when.some(isGiven)),
   );
+  for (const { oneOf, when = [], hint } of missing) {
+    const flag = when.find(isGiven);
+    if (flag) throw new UsageError(`${flag} needs ${oneOf[0]}.`, { hint });
+  }
   if (missing.length === 0) return;
   const names = missing.map(({ oneOf: [first = ''] }) => first);
   const hint = [...new Set(missing.flatMap((each) => each.hint ?? []))].join('\n') || undefined;

@@ -14,13 +14,7 @@ interface PromptContext {
   readonly terminal: NodeJS.WritableStream;
   readonly progress: Pick<Progress, 'pauseDuring'>;
   readonly abortSignal: AbortSignal;
-}
-
-interface ConfirmContext extends PromptContext {
   readonly isInteractive: boolean;
-}
-
-interface WriteContext extends ConfirmContext {
   readonly flags: GlobalFlags;
   readonly env: Environment;
   readonly config: ProfileStore;
@@ -80,7 +74,7 @@ export async function confirm(context: PromptContext, question: string): Promise
 }
 
 /** As `Context.confirmWrite`. If service and token come from flags or the environment, no profile is in use. */
-export async function confirmWrite(context: WriteContext, confirmed: string | undefined): Promise<void> {
+export async function confirmWrite(context: PromptContext, confirmed: string | undefined): Promise<void> {
   const { flags, env, config } = context;
   const profile = profileInUse(flags, env, config);
   if (!profile) return;
@@ -95,7 +89,7 @@ export async function confirmWrite(context: WriteContext, confirmed: string | un
  * @throws UsageError if it names another profile, or is missing where the user cannot be asked
  */
 export async function confirmProfile(
-  context: ConfirmContext,
+  context: PromptContext,
   { value: name, from, stored }: ActiveProfile,
   confirmed: string | undefined,
   act: string,

@@ -1,6 +1,6 @@
 import { leaf, run } from '../cli/leaf.ts';
 import { CONFIRM, collect, EXCLUDE, integer, ONLY, ROWS, SUMMARY_FILE, VAR_FILE } from '../cli/options.ts';
-import { MAX_CREATES, MAX_FAILURES, PROVISION_SCOPES, YES } from './provisioning/args.ts';
+import { MAX_CREATES, MAX_FAILURES, PROVISION_SCOPES, RUN_JSON, YES } from './provisioning/args.ts';
 
 export const apply = () =>
   leaf('apply', 'Carry out a plan that `plan --out` wrote', {
@@ -8,6 +8,7 @@ export const apply = () =>
       'Carries out exactly the steps of a plan. It reads the spaces of the plan again: one that is not as the plan found it is stale, and nothing is sent for it. What the plan itself has done is no change: an interrupted run is repeated, after `partnerctl cron reconcile` if it was killed. With --limit, it does the first spaces that have something left to do, and says how many remain.',
     scopes: PROVISION_SCOPES,
     exits: ['duplicate', 'unknown', 'partial'],
+    json: RUN_JSON,
     examples: [
       'partnerctl apply plan.json  # what was planned, and nothing else',
       'partnerctl apply plan.json customers/  # only if these are still the manifests of the plan',

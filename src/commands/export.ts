@@ -1,4 +1,4 @@
-import { leaf, run } from '../cli/leaf.ts';
+import { fieldsOf, leaf, run } from '../cli/leaf.ts';
 import { collect, EXCLUDE, ONLY, SPACE_HELP, VAR_FILE } from '../cli/options.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
@@ -18,6 +18,10 @@ const COLUMNS: readonly Column<ExportResult>[] = [
   { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)), fit: 'end' },
 ];
 
+function toJson({ index: _, leftOut: left_out, error, ...result }: ExportResult) {
+  return { ...result, ...(left_out.length > 0 && { left_out }), error: errorJson(error) };
+}
+
 const SPACES: Batch<ExportResult> = {
   columns: COLUMNS,
   noun: 'spaces',
@@ -25,9 +29,7 @@ const SPACES: Batch<ExportResult> = {
   item: ({ external_space_id, space_id, status, error }) => {
     return { name: external_space_id ?? space_id, status, id: space_id, error, isUnfinished: status === 'left_out' };
   },
-  json: ({ index: _, leftOut: left_out, error, ...result }) => {
-    return { ...result, ...(left_out.length > 0 && { left_out }), error: errorJson(error) };
-  },
+  json: toJson,
   counts: (results) => countByStatus(results, TONES),
 };
 
@@ -37,6 +39,7 @@ export const exportManifests = () =>
       'Writes a manifest for each space, with its agents, chats, and jobs, of which `plan` says that there is nothing to do. Sends only reads. A text that the service does not show is "(not shown)" in the file. The file of a space that is already described in the directory stays as it is; if it differs, --update brings it up to date, and keeps its comments, its order, and the variables whose values are right. Spaces that were made of rows get a file each, too: give them a directory without the file of --rows.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     exits: ['partial'],
+    json: `[${fieldsOf<ReturnType<typeof toJson>>()('file, external_space_id, space_id, agents, jobs, status, left_out?, error')}]`,
     examples: [
       'partnerctl export --out customers  # all spaces, each into a file of its own',
       'partnerctl export ext:acme-001 --out customers  # one space',

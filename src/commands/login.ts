@@ -1,4 +1,5 @@
-import { leaf, run } from '../cli/leaf.ts';
+import { fieldsOf, leaf, run } from '../cli/leaf.ts';
+import type { login as storeToken } from '../cli/login.ts';
 import { CONFIRM } from '../cli/options.ts';
 import { recordResult } from '../output/command-result.ts';
 
@@ -7,6 +8,9 @@ export const login = () =>
     description:
       "Stores a service's base URL and a token in a profile, after verifying them with one call. The token comes from PARTNER_TOKEN if that is set, else from a prompt or standard input; or from a file, or a command. With --state, the profile also stores where the state is. Without --profile, never replaces the current profile with another service.",
     exits: ['credentials', 'rateLimited', 'service'],
+    json: fieldsOf<Awaited<ReturnType<typeof storeToken>>>()(
+      'profile, base_url, token, verified, verified_by, current',
+    ),
     examples: [
       'partnerctl login --base-url https://api.example.com/v1  # ask for the token',
       'partnerctl login --profile acme --base-url https://api.example.com/v1 --token-file - < token.txt  # create a profile with a token from a file',
@@ -14,7 +18,6 @@ export const login = () =>
     ],
   })
     .option('--token-command <command>', 'store this command instead of a token; its first line of output is the token')
-    .option('--protect', 'ask for the name of the profile before each write; see profile protect')
     .option(...CONFIRM)
     .option('--no-verify', 'store without calling the service')
     .action(

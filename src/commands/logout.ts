@@ -5,6 +5,7 @@ export const logout = () =>
   leaf('logout', 'Remove the token from a profile', {
     description: 'Removes the token from a profile and keeps its base URL. `profile remove` removes both.',
     exits: ['notFound'],
+    json: '{profile, forgotten}',
     examples: [
       'partnerctl logout  # remove the token of the current profile',
       'partnerctl logout --profile acme  # remove the token of another profile',

@@ -13,6 +13,7 @@ export const plan = () =>
       'Shows what provision would do, and why: for each space, what it would create (+), and to which spaces it would add something (~), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Spaces that have the same to do are one entry, and those that differ or are blocked come last; --wide shows each. Sends only reads. With --out, `partnerctl apply` carries out exactly what was planned.',
     exits: ['changesPending', 'differences'],
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
+    json: '{spaces: [{source, external_space_id, space_id, action, actions: [{op, name, …}], differences, unmanaged, error?, errors?}], unmanaged_spaces?, summary: {create, change, none, blocked, differences, unmanaged}}',
     examples: [
       'partnerctl plan acme.yaml  # one file',
       'partnerctl plan customers/ --detailed-exitcode  # in CI: exit with 12 if provision has something to do',

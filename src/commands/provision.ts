@@ -7,6 +7,7 @@ import {
   manifestLeaf,
   PROVISION_SCOPES,
   printManifestSchema,
+  RUN_JSON,
   YES,
 } from './provisioning/args.ts';
 
@@ -15,6 +16,7 @@ export const provision = () =>
     description:
       'Creates or reuses spaces, installs agents, and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing again and creates no job twice. After a lost response it reads again, and posts what is still missing.',
     scopes: PROVISION_SCOPES,
+    json: RUN_JSON,
     examples: [
       'partnerctl provision acme.yaml  # one file',
       'partnerctl provision customers/ --check  # whether the files are valid',

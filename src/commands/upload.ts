@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { leaf, run } from '../cli/leaf.ts';
+import { fieldsOf, leaf, run } from '../cli/leaf.ts';
 import { CONFIRM, collect, integer, SUMMARY_FILE } from '../cli/options.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
@@ -17,6 +17,10 @@ const COLUMNS: readonly Column<UploadResult>[] = [
   { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim', isWide: true },
 ];
 
+function toJson({ index: _, error, ...result }: UploadResult) {
+  return { ...result, error: errorJson(error) };
+}
+
 const FILES: Batch<UploadResult> = {
   columns: COLUMNS,
   noun: 'files',
@@ -24,7 +28,7 @@ const FILES: Batch<UploadResult> = {
   item: ({ file: name, status, id, error }) => {
     return { name, status, id, error, isUnfinished: error instanceof NotStarted };
   },
-  json: ({ index: _, error, ...result }) => ({ ...result, error: errorJson(error) }),
+  json: toJson,
   counts: (results) => countByStatus(results, TONES),
 };
 
@@ -34,6 +38,8 @@ export const upload = () =>
       'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown. Hidden files and links in a directory are left out unless they are named.',
     scopes: [OPERATIONS.createDocument.scope],
     exits: ['unknown', 'partial'],
+    required: [{ oneOf: ['--recursive'], when: ['--exclude'] }],
+    json: `[${fieldsOf<ReturnType<typeof toJson>>()('file, as, id, bytes, sha256, status, error')}]`,
     examples: [
       'partnerctl upload report.pdf  # one attachment',
       "partnerctl upload manuals/ --recursive --exclude 'drafts/' --as document  # a directory of documents",

@@ -21,6 +21,7 @@ export const whoami = () =>
     description:
       'Shows the service, the profile, and where the token comes from (never the token), and verifies the token with one read: the list of spaces, or of scheduled jobs if the token may not list spaces. The API has no call that tells the organization or the user of a token. Exits with 3 if there is no token or the service rejects it, and with 8 if the service cannot be reached.',
     exits: SERVICE_EXITS,
+    json: '{profile, profile_from, protected, base_url, base_url_from, token_from, token_status, verified_by}',
     examples: [
       'partnerctl whoami  # which service and token the other commands use',
       'partnerctl whoami --profile acme -q  # check the token of a profile',

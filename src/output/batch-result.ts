@@ -9,7 +9,7 @@ import {
   PlanStaleError,
   RunFailure,
 } from '../errors.ts';
-import { type CiItem, type Column, type ListResult, listResult, type ReportLine } from './command-result.ts';
+import { type BatchItem, type Column, type ListResult, listResult, type ReportLine } from './command-result.ts';
 import { describeError } from './error-text.ts';
 
 /** Counts results by status. @param statuses in the order to show */
@@ -30,23 +30,6 @@ function formatCounts(counts: Readonly<Record<string, number>>): string {
   return text && `${text}.`;
 }
 
-/** An item that a command processes. All texts are raw. */
-export interface BatchItem {
-  /** What it is called in the user's input. */
-  readonly name: string;
-  /** The file and the line that describe it: `acme.yaml:3`. */
-  readonly source?: string | undefined;
-  readonly status: string;
-  readonly id?: string | null;
-  readonly error?: unknown;
-  /** All of its failures, of which `error` is the first, with their own places. */
-  readonly failures?: CiItem['failures'];
-  /** Whether it was not started. Then its error is no failure of its own. */
-  readonly isUnfinished?: boolean;
-  /** What a summary in CI shows below its failure. */
-  readonly lines?: () => readonly ReportLine[];
-}
-
 /** How the results of a batch are shown, and what they mean for the command. */
 export interface Batch<Result> {
   /** What to call the items, in the plural: `documents`. */
@@ -56,8 +39,6 @@ export interface Batch<Result> {
   /** Of a table, or only of tsv if there is a report. */
   readonly columns?: readonly Column<Result>[];
   readonly item: (result: Result) => BatchItem;
-  /** What CI shows where one item stands for several results. Receives all results in input order. */
-  readonly folded?: (results: readonly Result[]) => readonly BatchItem[];
   readonly json: (result: Result) => unknown;
   /** Which of the failures decides the exit code, also if other items are done; by default, see `failureOfBatch`. */
   readonly decisive?: (errors: readonly PartnerctlError[]) => PartnerctlError | undefined;
@@ -69,11 +50,6 @@ export interface Batch<Result> {
   readonly documentField?: string;
   /** What people see instead of a table and the counts. Receives all results in input order. */
   readonly report?: (results: readonly Result[]) => readonly ReportLine[];
-}
-
-function ciItem({ name, source, status, id, error, failures = [{ error, source }], lines }: BatchItem): CiItem {
-  const detail = [source, status, id].filter((part) => typeof part === 'string').join(', ');
-  return { name, detail, failures, lines: lines?.() };
 }
 
 function summaryOf<Result>(results: readonly Result[], { summary, counts }: Batch<Result>): string {
@@ -92,7 +68,7 @@ export function batchResult<Result extends { readonly index: number }>(
   { interrupt }: { readonly interrupt: AbortSignal },
   onResult?: (done: number) => void,
 ): ListResult {
-  const { noun, columns = [], item, folded, json, counts, documentField, report } = batch;
+  const { noun, columns = [], item, json, counts, documentField, report } = batch;
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
     for await (const result of results) {
@@ -104,7 +80,7 @@ export function batchResult<Result extends { readonly index: number }>(
   const inOrder = () => completed.toSorted((a, b) => a.index - b.index);
   return listResult(collect(), columns, {
     empty: `There are no ${noun}.`,
-    ci: () => (folded?.(inOrder()) ?? inOrder().map(item)).map(ciItem),
+    ci: () => inOrder().map(item),
     json,
     sortIndex: ({ index }) => index,
     document() {

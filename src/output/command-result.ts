@@ -26,7 +26,7 @@ export interface ColumnLayout {
   readonly fit?: 'start' | 'end' | undefined;
   /** The values are sentences, which stand below their rows. */
   readonly isNote?: boolean | undefined;
-  /** A narrow terminal leaves it out. The last one goes first. */
+  /** A narrow terminal leaves out as few of them as it takes, the last one first. */
   readonly isOptional?: boolean | undefined;
   /** Only --wide and rows in a pipe show it. */
   readonly isWide?: boolean | undefined;
@@ -44,15 +44,21 @@ export interface ResultCell {
   readonly tone: Tone | undefined;
 }
 
-/** An item as CI shows it: a section of the summary, and an annotation for each failure. All texts are raw. */
-export interface CiItem {
+/** An item that a command processes. All texts are raw. */
+export interface BatchItem {
+  /** What it is called in the user's input. */
   readonly name: string;
-  /** Follows the name: `acme.yaml:1, failed`. */
-  readonly detail: string;
-  /** The errors of the item, each with the file and the line that it is about: `acme.yaml:3`. Undefined ones and interruptions are no failures. */
-  readonly failures: readonly { readonly error: unknown; readonly source?: string | undefined }[];
-  /** Shown below the failures. */
-  readonly lines?: readonly ReportLine[] | undefined;
+  /** The file and the line that describe it: `acme.yaml:3`. */
+  readonly source?: string | undefined;
+  readonly status: string;
+  readonly id?: string | null;
+  readonly error?: unknown;
+  /** All of its failures, of which `error` is the first, each with the file and the line that it is about. */
+  readonly failures?: readonly { readonly error: unknown; readonly source?: string | undefined }[];
+  /** Whether it was not started. Then its error is no failure of its own. */
+  readonly isUnfinished?: boolean;
+  /** What a summary in CI shows below its failure. */
+  readonly lines?: () => readonly ReportLine[];
 }
 
 export interface Row {
@@ -84,8 +90,8 @@ export interface ListResult {
   readonly empty?: string;
   /** What people see instead of a table. */
   readonly report?: () => readonly ReportLine[];
-  /** What CI shows. */
-  readonly ci?: () => readonly CiItem[];
+  /** What CI shows: a section of the summary for each, and an annotation for each failure. */
+  readonly ci?: () => readonly BatchItem[];
   /** The document that JSON and YAML show instead of an array. */
   readonly document?: () => unknown;
   /** A summary for people, for stderr. */
@@ -115,6 +121,8 @@ export interface StreamResult {
   readonly kind: 'stream';
   /** Can be read only once. The renderer requests the next event after it has written the previous one. */
   readonly events: AsyncIterable<StreamEvent>;
+  /** Fields as each event has them. A --query that does not apply to them is refused before the first event. */
+  readonly sample?: Readonly<Record<string, string>>;
   /** What a terminal shows instead of the events: tables, each drawn over the one before. */
   readonly screens?: AsyncIterable<Screen> | undefined;
   /** The error if the reader is gone, where what it did not get is not done; by default, that is no failure. */

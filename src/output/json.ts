@@ -46,7 +46,7 @@ export function stringifyJson(value: unknown, indent = 0): string {
 export async function toJsonForm(result: ListResult | ObjectResult): Promise<unknown> {
   if (result.kind === 'object') return result.json;
   const items: unknown[] = [];
-  for await (const { json } of result.rows) items.push(json);
+  for await (const row of result.rows) if (!result.document) items.push(row.json);
   return result.document ? result.document() : items;
 }
 

@@ -15,28 +15,15 @@ import {
 import { stringifyJson, toJsonForm } from './json.ts';
 import { cellText } from './sanitize.ts';
 
-/** Applies the expression. @throws if it does not apply: the failure of the command with a hint, or else LocalError */
-type Select = (data: unknown, failure?: PartnerctlError) => JSONValue;
+/** Applies the expression. @throws LocalError if it does not apply */
+type Select = (json: JSONValue) => JSONValue;
 
-/** A result of this many characters, such as the ids of a write, is shown if the query does not apply to it; a list is not. */
-const MAX_SHOWN_RESULT = 1000;
-
-/** The command has done its work, so the error includes its result. If it failed, scripts need its own exit code. */
-function failedQuery(expression: string, answer: JSONValue, cause: unknown, failure: PartnerctlError | undefined) {
-  const message = `--query does not apply to the result: ${expression}`;
-  const own = new LocalError(message, { why: errorMessage(cause), hint: 'The command itself succeeded.', cause });
-  const text = stringifyJson(answer);
-  if (text.length > MAX_SHOWN_RESULT) return failure ? withHint(failure, { hint: message }) : own;
-  const result = `Its result without --query: ${text}`;
-  return withHint(failure ?? own, { hint: failure ? `${message}\n${result}` : result, details: { answer } });
-}
-
-/** Lists the functions that a compiled expression calls. The library looks them up only when it evaluates a call. */
-function calledFunctions(node: unknown): string[] {
+/** Lists the names in nodes of a type. The library looks up functions only when it evaluates a call. */
+function namesOf(type: 'Function' | 'Field', node: unknown): string[] {
   if (typeof node !== 'object' || node === null) return [];
   if ('type' in node && node.type === 'Literal') return [];
-  const own = 'type' in node && node.type === 'Function' && 'name' in node ? [String(node.name)] : [];
-  return [...own, ...Object.values(node).flatMap(calledFunctions)];
+  const own = 'type' in node && node.type === type && 'name' in node ? [String(node.name)] : [];
+  return [...own, ...Object.values(node).flatMap((child) => namesOf(type, child))];
 }
 
 /** The JSON form of a value. Large integers become text, because numbers would lose precision. */
@@ -48,30 +35,50 @@ function toJson(data: unknown): JSONValue {
 
 /**
  * Compiles a JMESPath expression. Call it before sending any request, to report an invalid one.
- * @throws UsageError for an invalid expression or an unknown function
+ * @param sample fields that it must apply to, if it names no others
+ * @throws UsageError for an invalid expression or an unknown function, or if it does not apply to the sample
  */
-export async function compileQuery(expression: string): Promise<Select> {
+export async function compileQuery(expression: string, sample?: JsonRecord): Promise<Select> {
   const { compile, getRegisteredFunctions, TreeInterpreter } = await import('@jmespath-community/jmespath');
   try {
     // People write unquoted literals in backticks, because the AWS CLI accepts them.
     const compiled = compile(expression, { enable_legacy_literals: true });
     const registered = getRegisteredFunctions();
-    const unknown = calledFunctions(compiled).find((name) => !registered.includes(name));
+    const unknown = namesOf('Function', compiled).find((name) => !registered.includes(name));
     if (unknown !== undefined) throw new Error(`Unknown function ${unknown}().`);
-    return (data, failure) => {
-      const json = toJson(data);
+    const isKnown = sample && namesOf('Field', compiled).every((name) => Object.hasOwn(sample, name));
+    if (isKnown) TreeInterpreter.search(compiled, sample);
+    return (json) => {
       try {
         return TreeInterpreter.search(compiled, json);
-      } catch (error) {
-        throw failedQuery(expression, json, error, failure);
+      } catch (cause) {
+        const message = `--query does not apply to the result: ${expression}`;
+        throw new LocalError(message, { why: errorMessage(cause), cause });
       }
     };
   } catch (error) {
-    throw new UsageError(`--query is not a valid JMESPath expression: ${expression}`, {
+    throw new UsageError(`--query is not valid: ${expression}`, {
       why: errorMessage(error),
       hint: 'See https://jmespath.org/tutorial.html for the syntax. Quote the whole expression for the shell.',
       cause: error,
     });
+  }
+}
+
+/** A result of this many characters, such as the ids of a write, is shown if the query does not apply to it; a list is not. */
+const MAX_SHOWN_RESULT = 1000;
+
+/** Selects from what a command has done, which an error includes. If it failed, scripts need its own exit code. */
+function selectResult(select: Select, data: unknown, failure?: PartnerctlError): JSONValue {
+  const json = toJson(data);
+  try {
+    return select(json);
+  } catch (error) {
+    if (!(error instanceof LocalError)) throw error;
+    const failed = withHint(failure ?? error, { hint: failure ? error.message : 'The command itself succeeded.' });
+    const text = stringifyJson(json);
+    if (text.length > MAX_SHOWN_RESULT) throw failed;
+    throw withHint(failed, { hint: `Its result without --query: ${text}`, details: { answer: json } });
   }
 }
 
@@ -117,7 +124,7 @@ export function toScriptResult(selected: unknown): ListResult | ObjectResult {
 
 async function* selectEvents(events: AsyncIterable<StreamEvent>, select: Select): AsyncGenerator<StreamEvent> {
   for await (const event of events) {
-    const json = select(event.json);
+    const json = select(toJson(event.json));
     const cells = toCells(isRecord(json) ? Object.values(json) : json).map((cell) => cellText(cell));
     yield { json, text: json === null ? '' : `${cells.join('\t')}\n` };
   }
@@ -132,7 +139,7 @@ export async function queryResult(
   result: Exclude<CommandResult, { kind: 'none' }>,
   isForPeople: boolean,
 ): Promise<CommandResult> {
-  const select = await compileQuery(expression);
+  const select = await compileQuery(expression, result.kind === 'stream' ? result.sample : undefined);
   const show = isForPeople ? toHumanResult : toScriptResult;
   switch (result.kind) {
     case 'text':
@@ -141,8 +148,8 @@ export async function queryResult(
       return { kind: 'stream', events: selectEvents(result.events, select) };
     case 'body':
       // A query is for the body of a success. A failure is only reported as an error.
-      return result.failure ? { kind: 'none' } : show(select(bodyToJson(result)));
+      return result.failure ? { kind: 'none' } : show(selectResult(select, bodyToJson(result)));
     default:
-      return show(select(await toJsonForm(result), failureOf(result)));
+      return show(selectResult(select, await toJsonForm(result), failureOf(result)));
   }
 }

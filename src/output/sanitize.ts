@@ -2,26 +2,12 @@ import type { Cell } from './command-result.ts';
 
 /**
  * Text from a service or a file can contain characters that move the cursor, or that color, reorder, or hide other
- * text. This module converts them to visible escapes and keeps harmless characters.
+ * text. This module converts them to visible escapes. It keeps the joiners that emoji and some scripts need.
  */
 
-// Cc: C0, DEL, and C1. Cf and default-ignorable: invisible format characters, including bidi controls.
-// Zl and Zp: line and paragraph separators. Cs: lone surrogates.
-const ANY_HARMFUL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/u;
-
-// Scripts that need joiners for correct spelling: Persian, Hindi, Sinhala, …
-const SCRIPTS = ['Arab', 'Syrc', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda', 'Mlym', 'Sinh'];
-const JOINING = `[${SCRIPTS.map((name) => `\\p{Script=${name}}`).join('')}]`;
-
-/**
- * Matches harmful characters, and first the sequences in which one belongs to a visible one: emoji, joined letters, and
- * variants of Han. Not a literal: V8 would read the list of emoji (20 ms) whenever it parses this module, and few texts
- * need it.
- */
-function legitimateOrHarmful(): RegExp {
-  const legitimate = `\\p{RGI_Emoji}|${JOINING}[\\u200c\\u200d](?=${JOINING})|\\p{Script=Han}[\\u{e0100}-\\u{e01ef}]`;
-  return new RegExp(`(${legitimate})|${ANY_HARMFUL.source}`, 'gv');
-}
+// Cc: C0, DEL, and C1. Cf: invisible format characters, including bidi controls. Zl and Zp: line and paragraph
+// separators. Cs: lone surrogates.
+const HARMFUL = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r', '\b': '\\b' };
 
@@ -33,16 +19,12 @@ function escapeCharacter(character: string): string {
 }
 
 function sanitize(text: string, keep: string): string {
-  if (!ANY_HARMFUL.test(text)) return text;
-  return text.replace(legitimateOrHarmful(), (match: string, legitimate: string | undefined) =>
-    legitimate !== undefined || keep.includes(match) ? match : escapeCharacter(match),
-  );
+  return text.replace(HARMFUL, (match) => (keep.includes(match) ? match : escapeCharacter(match)));
 }
 
 /**
  * Makes text safe to show on one line of a terminal: converts control characters (including line feeds and tabs), bidi
- * controls, invisible format characters, and lone surrogates to escapes such as `\x1b`, `\n`, `\u202e`. Keeps emoji and
- * the joiners that some scripts need.
+ * controls, invisible format characters, and lone surrogates to escapes such as `\x1b`, `\n`, `\u202e`.
  */
 export function sanitizeLine(text: string): string {
   return sanitize(text, '');

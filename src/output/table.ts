@@ -79,14 +79,24 @@ function lineWidth(columns: readonly ShownColumn[]): number {
   return columns.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
 }
 
-/** Narrows columns to a common maximum, else leaves out optional ones, from the last; undefined if that is too wide. */
-function fitColumns(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
+/** Narrows columns to a common maximum; undefined if they are too wide even then. */
+function narrowColumns(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
   for (let max = Math.max(width, MIN_SHORTENED); max >= MIN_SHORTENED; max -= 1) {
     const fitted = columns.map((each) => (each.fit ? { ...each, width: Math.min(each.width, max) } : each));
     if (lineWidth(fitted) <= width) return fitted;
   }
-  const last = columns.findLastIndex(({ isOptional }) => isOptional);
-  return last < 0 ? undefined : fitColumns(columns.toSpliced(last, 1), width);
+  return undefined;
+}
+
+/** Narrows columns, and leaves out as few optional ones as it takes, from the last; undefined if that is too wide. */
+function fitColumns(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
+  const optional = columns.filter(({ isOptional }) => isOptional).toReversed();
+  const without = (column: ShownColumn | undefined) => columns.filter((each) => each !== column);
+  for (const column of [undefined, ...optional]) {
+    const fitted = narrowColumns(without(column), width);
+    if (fitted) return fitted;
+  }
+  return optional.length === 0 ? undefined : fitColumns(without(optional[0]), width);
 }
 
 /** Lays out an item as lines of `LABEL: value`: values are aligned, wrap between words, and are left out if empty. */

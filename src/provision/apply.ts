@@ -252,7 +252,8 @@ export function applyPlans(
     const report = (plan: SpacePlan): void => {
       if (plan.failures.length > 0) failed += 1;
       stopAfter(plan);
-      onFinished();
+      // After Ctrl-C, those that were not started are skipped.
+      if (!interrupt.aborted) onFinished();
       emit(plan);
     };
     let rest = plans;

@@ -81,9 +81,11 @@ async function openProvisioning(
     ...{ http, log, facts, clock, random, concurrency },
     count(doing, total) {
       let done = 0;
+      const show = () => progress.update(`${doing}: ${done} of ${total}`);
+      show();
       return () => {
         done += 1;
-        progress.update(`${doing}: ${done} of ${total}`);
+        show();
       };
     },
     observer: new Observer({ http, documents, facts, onUnavailable }),

@@ -263,7 +263,7 @@ export class Log {
     const content = await this.inspect();
     if (!content.exists && this.deps.mustExist) {
       throw new UsageError(`The state does not exist: ${this.label}`, {
-        why: 'It is not begun by itself: with a wrong address, what exists would be created again.',
+        why: 'In CI, a missing branch is not created: with a wrong address, what exists would be created again.',
         hint: `Check the address. To begin a new state: partnerctl state init ${shellQuote(this.label)}`,
       });
     }

@@ -2,6 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import { fileLog } from './file-log.ts';
+import type { Location } from './location.ts';
 import { type Author, Log, type LogDriver, type StoreDeps } from './log.ts';
 
 export interface OpenDeps extends StoreDeps {
@@ -47,13 +48,21 @@ async function openDriver(deps: StoreDeps): Promise<LogDriver> {
   return new (await import('./postgres-log.ts')).PostgresLog(deps);
 }
 
+/** What to say of a state that is begun; undefined if it needs no word. In CI, a branch is begun by `state init` alone. */
+function beginNotice(kind: Location['kind'], env: Environment): ((label: string) => string) | undefined {
+  if (kind === 'git')
+    return (label) =>
+      `The branch of the state did not exist, and was created: ${label}. If it should be there, check the address.`;
+  // The next run in CI begins without it. A sandbox has a state of its own.
+  if (kind !== 'file' || !env.CI || env.PARTNER_SANDBOX_URL) return undefined;
+  const share = 'Share one with --state postgres://… or git+ssh://…#branch: partnerctl help state';
+  return (label) => `The state is a new file, which guards this run alone: ${label}. ${share}`;
+}
+
 /** Opens a log, which connects when first used. The caller closes it. @throws UsageError for an invalid address */
 export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
   const { env, clock, location, signal, warn } = deps;
-  const share = 'Share one with --state postgres://… or git+ssh://…#branch: partnerctl help state';
-  const onBegin = (label: string) => warn(`The state is a new file, which guards this run alone: ${label}. ${share}`);
-  // The next run in CI begins without it. A sandbox has a state of its own.
-  const isAlone = location.kind === 'file' && env.CI && !env.PARTNER_SANDBOX_URL;
+  const onBegin = beginNotice(location.kind, env);
   // A file never waits.
   const store = location.kind === 'file' ? undefined : delayed(signal, clock);
   const driver = await openDriver({ ...deps, signal: store?.signal ?? signal });
@@ -64,9 +73,9 @@ export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
     author: authorOf(env),
     clock,
     redact,
-    mustExist: location.kind === 'git',
+    mustExist: location.kind === 'git' && Boolean(env.CI),
     interrupt,
     end,
-    ...(isAlone && { onBegin }),
+    ...(onBegin && { onBegin: (label: string) => warn(onBegin(label)) }),
   });
 }

@@ -152,7 +152,7 @@ test('cron create sends nothing, and exits with 2, for flags that are missing or
     [changed('--instructions', `@${write('blank.md', ' \n\n')}`), '--instructions is blank.'],
     [changed('--instructions', '-', '--token-file', '-'), 'Standard input cannot be both'],
     [['-f', 'jobs.yaml', '--name', 'x'], "Option '-f, --file <path>' cannot be used with option '--name <name>'."],
-    [changed('--summary-file', write('x.md', '')), '--summary-file can only be used with -f.'],
+    [changed('--summary-file', write('x.md', '')), '--summary-file needs --file.'],
   ];
   for (const [args, said] of refused) {
     const ran = await service.cron(['create', ...args]);

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { HELP_TOPICS } from '../../src/cli/help.ts';
 import { ERROR_TYPES, EXIT } from '../../src/errors.ts';
 import { readDocument } from '../support/documents.ts';
 import { readHelp } from '../support/help.ts';
-import { manualSignals, run, tempDirectory } from '../support/run.ts';
+import { run } from '../support/run.ts';
 
 const HELP = await readHelp();
 const TOPICS = new URL('../../src/help/', import.meta.url);
@@ -87,38 +87,6 @@ describe('help topics', () => {
     const hint = expect.stringContaining('Did you mean sandbox?');
     expect(refused.error()).toMatchObject({ message: 'There is no command or help topic "sandbx".', hint });
   });
-});
-
-/** Splits an example like a shell: removes quotes and redirections. */
-function splitExample(line: string): string[] {
-  const words = [...line.replace(/ [<>] \S+/g, '').matchAll(/'([^']*)'|(\S+)/g)];
-  return words.map(([, quoted, bare]) => quoted ?? bare ?? '').slice(1);
-}
-
-it('Every example of every command has valid arguments', async () => {
-  const signals = manualSignals();
-  // It ends once the arguments are checked.
-  signals.ctrlC();
-  const here = process.cwd();
-  process.chdir(tempDirectory());
-  onTestFinished(() => process.chdir(here));
-  const env = {
-    PARTNER_OUTPUT: 'json',
-    PARTNER_BASE_URL: 'http://127.0.0.1:9/v1',
-    PARTNER_WEBHOOK_SECRET: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=',
-    PARTNER_SANDBOX_URL: 'http://127.0.0.1:9/_sandbox',
-    PARTNER_SANDBOX_KEY: 'sbadm_0123456789',
-  };
-  for (const { command, examples } of HELP.commands) {
-    expect(examples.length, command).toBeGreaterThan(0);
-    for (const { command: line } of examples) {
-      expect(line).toContain(`partnerctl ${command}`);
-      const { stderr } = await run(splitExample(line), { signals, env });
-      // What a machine can lack although the arguments are valid.
-      const isValid = !stderr.includes('"type":"usage"') || /There is no profile |needs a terminal\./.test(stderr);
-      expect(isValid, `${line}\n${stderr}`).toBe(true);
-    }
-  }
 });
 
 /** The codes in the first column of the table of exit codes. */

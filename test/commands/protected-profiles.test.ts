@@ -97,10 +97,11 @@ test('The protection of a profile does not cover a service and a token from the 
   expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining('--confirm live') });
 });
 
-test('login --protect protects, a confirmed login and logout keep the protection, and unprotect ends it.', async () => {
+test('A confirmed login and logout keep the protection, and unprotect ends it.', async () => {
   const { sandbox, token, home, env } = await setUp();
   const login = ['login', '--profile', 'other', '--base-url', sandbox.baseUrl];
-  await run([...login, '--protect'], { env, stdin: token });
+  await run(login, { env, stdin: token });
+  await run(['profile', 'protect', 'other'], { env });
   expect(home.read().other).toEqual({ base_url: sandbox.baseUrl, token, protected: true });
   const unconfirmed = await run(login, { env, stdin: 'another' });
   const stderr = expect.stringMatching(

@@ -202,7 +202,7 @@ test('chat test takes rows for its manifests, and a file of variables for its co
   const ran = await run([...words, '--manifests', file, '--rows', rows, '-o', 'json'], { env: it.env });
   expect([ran.stderr, ran.json()]).toEqual(['', { conversations: 1, spaces: 2, sessions: 2 }]);
   const alone = await run([...words, '--space', 'ext:a', '--rows', rows], { env: it.env });
-  expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining('--rows need --manifests') });
+  expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining('--rows needs --manifests.') });
 });
 
 test('export reads existing files with a file of variables', async () => {

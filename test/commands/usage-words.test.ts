@@ -25,6 +25,12 @@ const WORDS: readonly (readonly [line: string, hint: string])[] = [
   ['tail anna', 'Use `partnerctl chat tail`.'],
   ['agents tail', 'Use `partnerctl chat tail`.'],
   ['send hello', 'Use `partnerctl chat send`.'],
+  ['agents show a1', 'Use `partnerctl spaces show <space>`.'],
+  [
+    'spaces create',
+    'Use `partnerctl provision <file>`, `partnerctl cron create`, or `partnerctl chat setup <space> <agent>`.',
+  ],
+  ['webhook test', 'Run `partnerctl webhook --help` for the list of commands.'],
   ['listen', 'Use `partnerctl webhook listen`.'],
   ['trigger', 'Use `partnerctl webhook trigger`.'],
   [
@@ -62,6 +68,7 @@ test('An unknown option is answered with the right one, and with -- only where t
     ['plan --file=acme.yaml', file],
     ['spaces list --token pat_1', 'Set PARTNER_TOKEN, or use --token-file <path>: a flag is no place for a token.'],
     ['spaces list --json', 'Use -o json.'],
+    ['spaces list --limit 5', "Use --query '<JMESPath>'."],
     ['apply plan.json --target acme-001', "Use --only '<glob>'."],
     ['apply plan.json --fail-fast', 'Use --max-failures 1.'],
     ['provision acme.yaml --dry-run', 'Use `partnerctl plan <file>`.'],
@@ -87,6 +94,10 @@ test('An unknown option is answered with the right one, and with -- only where t
 test('An empty word and an empty argument are called empty, and an option is given once, whatever its value', async () => {
   for (const [args, message] of [
     [[''], 'The command is empty. Check the shell variable it comes from.'],
+    [
+      ['chat', 'tail', '--source', '--session', 'anna'],
+      '--source has no value before --session. Check the shell variable it comes from.',
+    ],
     [['spaces', 'show', ''], 'The argument <space> is empty. Check the shell variable it comes from.'],
     [['plan', 'acme.yaml', ''], 'The argument <file> is empty. Check the shell variable it comes from.'],
     [['spaces', 'list', '--color', 'auto', '--color', 'never'], '--color is given twice.'],

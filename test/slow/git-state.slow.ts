@@ -110,6 +110,13 @@ describe('A push to a shared state', () => {
 });
 
 describe('A branch with a state', () => {
+  test('that does not exist is created with the first record', async () => {
+    const { create, expectJobs } = await openSite(`git+file://${bareRepository()}#new`);
+    const ran = await create('daily');
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('did not exist, and was created') });
+    await expectJobs('daily');
+  });
+
   test('that has lost its file is not an empty state', async () => {
     const repository = bareRepository();
     const { address } = await branch(repository);

@@ -6,7 +6,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, onTestFinished } from 'vitest';
-import { metaOf } from '../../src/cli/leaf.ts';
+import { type Meta, metaOf } from '../../src/cli/leaf.ts';
 import type { Signals } from '../../src/cli/signals.ts';
 import { allCommands } from '../../src/commands/all.ts';
 import { COMMON_EXITS, EXIT, InterruptedError } from '../../src/errors.ts';
@@ -128,27 +128,48 @@ export function tempDirectory(): string {
   return directory;
 }
 
-/** The exits of each command, by its words. Built once: it takes as long as most of the runs. */
-const declaredExits = new Map<string, readonly number[]>();
+/** What the help of each command declares, by its words. Built once: it takes as long as most of the runs. */
+const declared = new Map<string, Meta>();
 
-function collectExits(commands: readonly CommandUnknownOpts[], words = ''): void {
+function collectMetas(commands: readonly CommandUnknownOpts[], words = ''): void {
   for (const command of commands) {
     const path = `${words} ${command.name()}`;
-    const exits = metaOf(command)?.exits;
-    const codes = [...COMMON_EXITS, ...(exits ?? [])].map((name) => EXIT[name]);
-    if (exits) declaredExits.set(path, codes);
-    collectExits(command.commands, path);
+    const meta = metaOf(command);
+    if (meta) declared.set(path, meta);
+    collectMetas(command.commands, path);
   }
 }
 
-/** Checks that a command exits only with codes from its help. `sandbox run` exits with the code of its command. */
-function expectDeclaredExit(argv: readonly string[], code: number): void {
-  if (declaredExits.size === 0) collectExits(allCommands());
+/** Whether an item of JSON has the fields of a declaration such as `{name, error?}`; `…` stands for more. */
+function hasFields(item: object, declaration: string): boolean {
+  const fields = declaration.slice(1, -1).split(', ');
+  const names = fields.map((field) => field.replace('?', ''));
+  const isComplete = fields.every((field) => /[?…]$/.test(field) || field in item);
+  return isComplete && (names.includes('…') || Object.keys(item).every((name) => names.includes(name)));
+}
+
+/** Checks that JSON is as declared: `[{name, agents: [{agent_id}]}]`, or one of several such. */
+function expectDeclaredFields(declaration: string, printed: string, path: string): void {
+  let flat = declaration;
+  while (/: [[{]/.test(flat)) flat = flat.replace(/: \[?\{[^{}]*\}\]?/g, '');
+  const declarations = flat.match(/\{.*?\}/g) ?? [];
+  const [line = ''] = printed.split('\n');
+  const document: unknown = JSON.parse(line.startsWith('{"') ? line : printed);
+  const wrong = [document].flat().filter((item) => !declarations.some((each) => hasFields(Object(item), each)));
+  expect(wrong, `${path} prints what its help says: ${declaration}`).toEqual([]);
+}
+
+/** Checks that a command does what its help declares. `sandbox run` exits with the code of its command. */
+function expectDeclared(argv: readonly string[], code: number, json: string | undefined): void {
+  if (declared.size === 0) collectMetas(allCommands());
   const at = (path: string): number => ` ${argv.join(' ')} `.indexOf(`${path} `);
-  const paths = [...declaredExits.keys()].filter((path) => at(path) !== -1);
-  const [path] = paths.toSorted((one, other) => at(one) - at(other) || other.length - one.length);
-  if (path !== undefined && path !== ' sandbox run')
-    expect(declaredExits.get(path), `${path} exits with what its help says`).toContain(code);
+  const paths = [...declared.keys()].filter((path) => at(path) !== -1);
+  const [path = ''] = paths.toSorted((one, other) => at(one) - at(other) || other.length - one.length);
+  const { exits = [], json: declaration } = declared.get(path) ?? {};
+  if (path === '' || path === ' sandbox run') return;
+  const codes = [...COMMON_EXITS, ...exits].map((name) => EXIT[name]);
+  expect(codes, `${path} exits with what its help says`).toContain(code);
+  if (declaration && json) expectDeclaredFields(declaration, json, path);
 }
 
 /** The error object of `-o json`: the last line of what was written to stderr. */
@@ -176,7 +197,9 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
     terminal: options.terminal ?? new PassThrough(),
   });
-  expectDeclaredExit(argv, code);
+  const isJson = (argv[argv.indexOf('-o') + 1] ?? options.env?.PARTNER_OUTPUT) === 'json';
+  const isOther = ['--query', '--dry-run', '--schema', '--help', '--rows'].some((option) => argv.includes(option));
+  expectDeclared(argv, code, isJson && !isOther && code === 0 ? stdout.text() : undefined);
   return {
     code,
     stdout: stdout.text(),

@@ -36,7 +36,7 @@ test('A second SIGHUP, which a shell sends in addition to the system, does not e
   const { env, held, release } = await holdRequests(sandbox, ({ method }) => method === 'POST');
   const child = start(['provision', many(2), '--concurrency', '1', '-v', '-o', 'json'], { env });
   await held();
-  const noticed = until(child.stderr, /at most for the response/);
+  const noticed = until(child.stderr, /for the response; Ctrl-C again stops/);
   child.kill('SIGHUP');
   await noticed;
   child.kill('SIGHUP');

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../contract/json.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
-import type { CiItem } from '../../output/command-result.ts';
+import type { BatchItem } from '../../output/command-result.ts';
 import { toErrorObject } from '../../output/error-text.ts';
 import { sanitizeText } from '../../output/sanitize.ts';
 import type { Environment } from '../../platform/io.ts';
@@ -37,7 +37,8 @@ function messageOf({ message, hint }: { readonly message: string; readonly hint?
 }
 
 /** The findings of an item, each at the line that it is about. */
-export function itemFindings({ name, failures }: CiItem): readonly Finding[] {
+export function itemFindings(item: BatchItem): readonly Finding[] {
+  const { name, failures = [item] } = item;
   return failures.flatMap(({ error, source = '' }) => {
     if (error === undefined || error instanceof InterruptedError) return [];
     // The place of a row may follow: `support.yaml:3 (customers.csv:17)`.

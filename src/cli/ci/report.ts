@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { describeFileError } from '../../errors.ts';
-import type { CiItem, CommandResult, ListResult, ReportLine } from '../../output/command-result.ts';
+import type { BatchItem, CommandResult, ListResult, ReportLine } from '../../output/command-result.ts';
 import { formatReport } from '../../output/report.ts';
 import { cellText } from '../../output/sanitize.ts';
 import type { Context } from '../context.ts';
@@ -22,7 +22,7 @@ const MAX_SUMMARY = 60_000;
 export async function formatSummary(
   title: string,
   totals: readonly ReportLine[],
-  items: readonly CiItem[],
+  items: readonly BatchItem[],
   redact: (text: string) => string,
 ): Promise<string> {
   // An indented code block, which no text can end.
@@ -30,11 +30,12 @@ export async function formatSummary(
     const text = await formatReport(lines, { color: false, width: Number.POSITIVE_INFINITY, redact });
     return text.replace(/^(?=.)/gm, '    ');
   };
-  const formatItem = async (item: CiItem): Promise<string> => {
+  const formatItem = async (item: BatchItem): Promise<string> => {
     const failures = itemFindings(item);
-    const head = `${failures.length > 0 ? '❌ ' : ''}${item.name}  ${item.detail}`;
-    const below = [...failures.flatMap(({ message }) => textLines(message, 4)), ...(item.lines ?? [])];
-    if (item.lines === undefined) return code([{ indent: 0, text: head }, ...below]);
+    const { name, source, status, id, lines } = item;
+    const head = `${failures.length > 0 ? '❌ ' : ''}${name}  ${[source, status, id].filter(Boolean).join(', ')}`;
+    const below = [...failures.flatMap(({ message }) => textLines(message, 4)), ...(lines?.() ?? [])];
+    if (lines === undefined) return code([{ indent: 0, text: head }, ...below]);
     const label = cellText(head, redact).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
     return below.length === 0
       ? ''

@@ -13,6 +13,7 @@ const COLUMNS: readonly Column<ListedAgent>[] = [
 export const list = () =>
   leaf('list', 'List the agents of a space', {
     scopes: [OPERATIONS.listAgents.scope, OPERATIONS.listSpaces.scope],
+    json: '[{agent_id?, name?, template_id?, …}], as the service sends them',
     examples: [
       'partnerctl agents list ext:acme-001  # list the agents of the space with this external id',
       "partnerctl agents list 'name:Acme' -o json  # find the space by name; print JSON",

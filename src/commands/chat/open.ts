@@ -10,7 +10,6 @@ export const open = () =>
     examples: [
       'partnerctl chat open --source src_123 --session ticket-42  # continue a conversation, or start one',
       'partnerctl chat open --agent name:Support --space ext:acme-001 --session ticket-42  # the same, by agent and space',
-      'partnerctl chat open --source src_123 --session ticket-42 --profile acme  # with the service and the token of a profile',
     ],
   })
     .option('--session <session_id>', SESSION_HELP)

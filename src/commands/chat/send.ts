@@ -7,9 +7,13 @@ export const send = () =>
   sessionLeaf('send', 'Send a message to an agent, optionally waiting for the reply', {
     description:
       'Sends a message to an agent. The service only acknowledges it; with --wait, the command waits for the reply and prints only its text. Without --external-id, a command that is killed before the acknowledgement and repeated may send the message twice.',
-    required: REQUIRED_SESSION.map((requirement) => ({ ...requirement, unless: ['--rows'] })),
+    required: [
+      ...REQUIRED_SESSION.map((requirement) => ({ ...requirement, unless: ['--rows'] })),
+      { oneOf: ['--rows'], when: ['--concurrency', '--dry-run'] },
+    ],
     excessHint: "Quote the message: partnerctl chat send … 'hi there'",
     exits: ['partial', 'noReply'],
+    json: '{source_id, session_id, external_message_id, message_id, created, reply, replies?}',
     examples: [
       "partnerctl chat send --source src_1 --session anna 'Hello!'  # send without waiting",
       "partnerctl chat send --agent name:Support --space ext:acme-001 --session anna 'Hello!' --wait  # the source by agent and space; print the reply",
@@ -34,7 +38,6 @@ export const send = () =>
       run(async (context, text, { rows, session, concurrency, dryRun, confirm, source, agent, space, ...message }) => {
         const { parseSource } = await import('../../chat/source.ts');
         if (rows === undefined) {
-          if (concurrency !== undefined || dryRun) throw new UsageError('--concurrency and --dry-run need --rows.');
           const from = parseSource({ source, agent, space });
           await context.confirmWrite(confirm);
           const { sendOne } = await import('./shared/send-and-wait.ts');

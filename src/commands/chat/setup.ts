@@ -11,6 +11,7 @@ export const setup = () =>
     description: 'An agent has at most one API chat source. An existing one is never changed.',
     scopes: [OPERATIONS.createChatSource.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
     exits: ['unknown'],
+    json: '{source_id, …}, as the service sends it',
     examples: [
       "partnerctl chat setup ext:acme-001 'name:Support'  # the space by your own id, the agent by name",
       "partnerctl chat setup ext:acme-001 'name:Support' --query source_id  # print only the source_id, for scripts",

@@ -4,7 +4,7 @@ import { run } from '../../cli/leaf.ts';
 import { collect, duration, integer } from '../../cli/options.ts';
 import type { SessionRef } from '../../contract/messages.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
-import { sessionLeaf } from './shared/session-options.ts';
+import { MESSAGE_JSON, MESSAGE_SAMPLE, sessionLeaf } from './shared/session-options.ts';
 
 async function* eventsOf(
   context: Context,
@@ -41,6 +41,7 @@ export const tail = () =>
   sessionLeaf('tail', 'Follow the messages of one or more sessions', {
     description:
       'Shows the messages of one or more sessions as they arrive, each once, and those of a session in order, until Ctrl-C. It continues after failures of the service and the network.',
+    json: MESSAGE_JSON,
     examples: [
       'partnerctl chat tail --source src_1 --session anna  # the last ten messages, then new ones',
       'partnerctl chat tail --source src_1 --session anna --session ben --resume -o json  # two sessions, showing each message only once across runs',
@@ -63,6 +64,6 @@ export const tail = () =>
         const options = { start: parseStart(typed), once: !follow, intervalMs, maxOutageMs };
         const source_id = await findSource(await context.http(), parseSource(typed), context.command);
         const sessions = [...new Set(typed.session)].map((session_id) => ({ source_id, session_id }));
-        return { kind: 'stream', events: eventsOf(context, sessions, options, timestamps) };
+        return { kind: 'stream', events: eventsOf(context, sessions, options, timestamps), sample: MESSAGE_SAMPLE };
       }),
     );

@@ -20,6 +20,8 @@ export const test = () =>
       'Holds the conversations of YAML files, each in a session of its own, and compares the replies with what the files expect. With --manifests, each conversation is held with the agent of every space that the manifests describe. Nothing is created. See: partnerctl help tests',
     scopes: [OPERATIONS.registerMessage.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
     exits: ['unexpectedReply', 'noReply'],
+    required: [{ oneOf: ['--manifests'], when: ['--only', '--exclude', '--limit', '--rows'] }],
+    json: '{results: [{test, source, external_space_id, space_id, agent_id, agent, status, runs, passed, turns: [{say, reply, seconds, failures: [{line, expected, got}]}], session_id, error}], summary: {passed, failed, no_reply, error}}',
     examples: [
       'partnerctl chat test tests/ --agent name:Support --space ext:acme-001  # all conversations, with one agent',
       'partnerctl chat test smoke.yaml --agent name:Support --manifests customers/ --junit report.xml  # with that agent of every customer',

@@ -9,6 +9,7 @@ export const wait = () =>
     description: 'Prints only the text of the reply, like `chat send --wait`. A reply that already exists counts.',
     required: [...REQUIRED_SESSION, { oneOf: ['--after'], hint: AFTER_HINT }],
     exits: ['noReply'],
+    json: '{source_id, session_id, after_message_id, reply, replies?}',
     examples: [
       'partnerctl chat wait --source src_1 --session anna --after msg_7  # the first reply after a message, for up to 2m or --timeout',
       'partnerctl chat wait --agent name:Support --space ext:acme-001 --session anna --after msg_7 --settle 5s -o json  # the source by agent and space; all replies until it is quiet for 5s',

@@ -1,12 +1,14 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { AGENT_HELP, duration, SPACE_HELP } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
+import { MESSAGE_JSON, MESSAGE_SAMPLE } from './shared/session-options.ts';
 
 export const watch = () =>
   leaf('watch', 'Watch every conversation of this machine', {
     description:
       'Shows the status of every conversation of this machine, the longest unanswered first, and keeps it up to date. The conversations are those that this machine has sent messages to, or followed, also while it watches. Without a terminal, it shows new messages as they arrive.',
     scopes: [OPERATIONS.registerMessage.scope],
+    json: `[{source_id, session_id, space, agent, status, unanswered_since, last_message_at, last_message}] with --no-follow, else ${MESSAGE_JSON}`,
     examples: [
       'partnerctl chat watch --space ext:acme-001  # the conversations in one space',
       `partnerctl chat watch --no-follow -o json --query "[?status=='unanswered']"  # those that wait for an answer, for a script`,
@@ -24,6 +26,7 @@ export const watch = () =>
         const watch = new Watch(context, options);
         context.progress.start('Reading the conversations');
         if (!options.follow) return await readOnce(context, watch);
-        return { kind: 'stream', events: toStreamEvents(context, watch), screens: toScreens(context, watch) };
+        const [events, screens] = [toStreamEvents(context, watch), toScreens(context, watch)];
+        return { kind: 'stream', events, screens, sample: MESSAGE_SAMPLE };
       }),
     );

@@ -38,6 +38,7 @@ export const check = () =>
     description:
       'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and shows what they tell of the contract. Exits with 8 if anything is contradicted.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
+    json: '[{leaf, value, source, result, detail}]',
     examples: ['partnerctl contract check  # check what the lists show'],
   }).action(
     run(async (context) => {

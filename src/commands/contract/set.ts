@@ -8,6 +8,7 @@ export const set = () =>
     description:
       'Sets values of the wire format for this profile and service. They override assumed and imported values. See `partnerctl help contract` for the form of each kind of value.',
     exits: ['notFound'],
+    json: '[{leaf, value, previous, source, profile, base_url}]',
     examples: [
       'partnerctl contract set cron_jobs.list none  # work without a list of jobs',
       'partnerctl contract set spaces.list.items data.rows  # say where the spaces are in the response',
@@ -28,6 +29,7 @@ export const set = () =>
 export const unset = () =>
   leaf('unset', 'Remove a setting: the imported or default value applies again', {
     exits: ['notFound'],
+    json: '[{leaf, value, previous, source, profile, base_url}]',
     examples: ['partnerctl contract unset cron_jobs.list  # read the list of jobs again'],
   })
     .argument('<leaf>', 'the name of the value')

@@ -17,6 +17,7 @@ const COLUMNS: readonly Column<Leaf>[] = [
 export const show = () =>
   leaf('show', 'Show the wire format that the tool expects', {
     exits: ['notFound'],
+    json: '[{leaf, value, source, kind}]',
     examples: [
       'partnerctl contract show --source assumed  # show what the specification leaves open',
       'partnerctl contract show cron_jobs -o yaml  # show all about scheduled jobs as YAML',

@@ -8,9 +8,10 @@ export const adopt = () =>
     description:
       'Records a job of the service in the state, so that it is not created again: as the job with this agent and name, or, by its id alone, with those that the service lists. Does not change the service.',
     scopes: [OPERATIONS.listCronJobs.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
+    json: '{cron_job_id, status, agent_id, name, key, schedule}',
     examples: [
       'partnerctl cron adopt cron_1 --yes  # a job that the service lists, without a prompt',
-      'partnerctl cron adopt cron_1 --agent agt_1 --name daily  # a job whose outcome is unknown, or which the service does not list',
+      'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes  # a job whose outcome is unknown, or which the service does not list',
     ],
   })
     .argument('<cron_job_id>', 'the id of the job at the service')

@@ -1,12 +1,13 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../cli/context.ts';
-import { leaf, run } from '../../cli/leaf.ts';
+import { fieldsOf, leaf, run } from '../../cli/leaf.ts';
 import { AGENT_HELP, CONFIRM, collect, SPACE_HELP, SUMMARY_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { WantedJob } from '../../cron/ensure-jobs.ts';
 import type { JobOptions } from '../../cron/job-flags.ts';
-import { InputError, UsageError } from '../../errors.ts';
+import { InputError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
+import type { cronResultJson } from './shared/job-batch.ts';
 
 async function readJob(context: Context, instructions: string, options: JobOptions): Promise<WantedJob> {
   const { parseTextArgument, readText } = await import('../../cli/input.ts');
@@ -41,6 +42,7 @@ export const create = () =>
   leaf('create', 'Create scheduled jobs, each at most once', {
     description: 'A job that exists or may exist, according to the state or the service, is not created again.',
     required: [
+      { oneOf: ['--file'], when: ['--summary-file'] },
       ...['--agent', '--name', '--instructions'].map((option) => ({ oneOf: [option], ...UNLESS_FILE })),
       { oneOf: ['--schedule'], unless: UNLESS_FILE.unless, hint: "For example: --schedule '0 9 * * 1-5'" },
     ],
@@ -51,6 +53,9 @@ export const create = () =>
       OPERATIONS.listAgents.scope,
     ],
     exits: ['duplicate', 'unknown', 'partial'],
+    json: fieldsOf<ReturnType<typeof cronResultJson>>()(
+      'source?, cron_job_id, status, agent_id, name, schedule, in_words, key, next_runs, differences?, error',
+    ),
     examples: [
       "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin  # weekdays at 18:00",
       "partnerctl cron create --agent name:Support --space ext:acme-001 --name weekly --instructions @weekly.md --schedule '0 9 * * mon' --ensure  # safe to run on every deployment",
@@ -77,14 +82,11 @@ export const create = () =>
     .option(...CONFIRM)
     .action(
       run(async (context, { file: files, schema, confirm, ...given }) => {
-        const { instructions = '', summaryFile, ensure = false, dryRun = false, ...more } = given;
-        const { createBeside = false, ...options } = more;
-        const isBatch = files.length > 0;
+        const { instructions = '', ensure = false, dryRun = false, createBeside = false, ...options } = given;
         if (schema) {
           const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
           return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
         }
-        if (!isBatch && summaryFile !== undefined) throw new UsageError('--summary-file can only be used with -f.');
         if (!dryRun) await context.confirmWrite(confirm);
         const { wanted, isNamed } = await readWanted(context, files, instructions, options);
         const { openJobs } = await import('../../cron/ensure-jobs.ts');
@@ -94,6 +96,7 @@ export const create = () =>
         const jobs = openJobs(context, await context.http(), await context.log());
         const results = jobs.create(wanted, { ensure, dryRun, createBeside, isNamed });
         const onResult = (done: number) => progress.update(`Creating jobs: ${done} of ${wanted.length}`);
-        return isBatch ? batchResult(results, JOB_BATCH, signals, onResult) : await toOneResult(results, signals);
+        if (files.length === 0) return await toOneResult(results, signals);
+        return batchResult(results, JOB_BATCH, signals, onResult);
       }),
     );

@@ -8,8 +8,9 @@ export const forget = () =>
     description:
       'Removes a job from the state, so that a job with its agent and name can be created again. Does not remove it from the service: if the list can be read, the next create finds and adopts it.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
+    json: '{status, key, agent_id, name}',
     examples: [
-      'partnerctl cron forget cron_2136f0a4  # forget a job that was removed from the service',
+      'partnerctl cron forget cron_2136f0a4 --yes  # forget a job that was removed from the service',
       'partnerctl cron forget --agent agt_1 --name daily --yes  # without a prompt, for a script',
     ],
   })

@@ -21,6 +21,7 @@ export const list = () =>
     description:
       'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service (`cron forget` lets one be created again), not listed yet, or with an unknown outcome (`cron reconcile` finds out whether one exists).',
     scopes: [OPERATIONS.listCronJobs.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
+    json: '[{cron_job_id?, …, in_words, key?, external_space_id?, recorded, remote?}], with the fields of the service',
     examples: [
       'partnerctl cron list  # all jobs, with readable schedules',
       'partnerctl cron list --space ext:acme-001  # the jobs of one customer',

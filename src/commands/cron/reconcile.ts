@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/context.ts';
-import { leaf, run } from '../../cli/leaf.ts';
+import { fieldsOf, leaf, run } from '../../cli/leaf.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { Reconciled } from '../../cron/find-lost.ts';
 import type { JobReservation } from '../../cron/job.ts';
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<Reconciled>[] = [
   { header: 'KEY', value: ({ reservation }) => reservation.key, isWide: true, tone: () => 'dim' },
 ];
 
-function resultJson({ reservation, ...result }: Reconciled, toWire: (schedule: CronSchedule) => object): object {
+function resultJson({ reservation, ...result }: Reconciled, toWire: (schedule: CronSchedule) => object) {
   const { key, at: reserved_at } = reservation;
   const { agent_id, name, schedule } = reservation.data;
   const note = describeResult({ reservation, ...result });
@@ -55,6 +55,7 @@ export const reconcile = () =>
     description: 'Looks in the list of the service. Adopts a new job if it is the only match; never guesses.',
     scopes: [OPERATIONS.listCronJobs.scope],
     exits: ['unknown'],
+    json: `[${fieldsOf<ReturnType<typeof resultJson>>()('cron_job_id, status, candidates, agent_id, name, schedule, key, reserved_at, note')}]`,
     examples: [
       'partnerctl cron reconcile  # find out whether jobs whose response was lost exist',
       'partnerctl cron reconcile --assume-not-created  # let jobs that are not listed be created again',

@@ -3,6 +3,7 @@ import { listResult } from '../../output/command-result.ts';
 
 export const list = () =>
   leaf('list', 'List the profiles', {
+    json: '[{name, base_url, token, current, protected}]',
     examples: ['partnerctl profile list  # show every profile and its service'],
   }).action(
     run(async ({ flags, env, config }) => {

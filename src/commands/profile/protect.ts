@@ -15,6 +15,7 @@ export const protect = () =>
     description:
       "Protects a profile: every command that writes to its service asks for the profile's name, or needs --confirm <profile> where it cannot ask. Reads and dry runs never ask.",
     exits: ['notFound'],
+    json: '{profile, protected}',
     examples: ['partnerctl profile protect acme  # ask before each write to acme'],
   })
     .argument('<profile>', 'the profile')
@@ -23,6 +24,7 @@ export const protect = () =>
 export const unprotect = () =>
   leaf('unprotect', 'End the protection of a profile', {
     exits: ['notFound'],
+    json: '{profile, protected}',
     examples: ['partnerctl profile unprotect acme  # write to acme without being asked'],
   })
     .argument('<profile>', 'the profile')

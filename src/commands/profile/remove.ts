@@ -4,6 +4,7 @@ import { recordResult } from '../../output/command-result.ts';
 export const remove = () =>
   leaf('remove', 'Remove a profile and its token', {
     exits: ['notFound'],
+    json: '{profile, removed}',
     examples: ['partnerctl profile remove acme  # remove acme and its token'],
   })
     .argument('<profile>', 'the profile')

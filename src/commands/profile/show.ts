@@ -4,6 +4,7 @@ import { recordResult } from '../../output/command-result.ts';
 export const show = () =>
   leaf('show', 'Show a profile, without its token', {
     exits: ['notFound'],
+    json: '{name, base_url, token, token_command, state, current, protected, file}',
     examples: ['partnerctl profile show  # show the current profile'],
   })
     .argument('[profile]', 'the profile; the current one by default')

@@ -4,6 +4,7 @@ import { recordResult } from '../../output/command-result.ts';
 export const use = () =>
   leaf('use', 'Make a profile the default', {
     exits: ['notFound'],
+    json: '{profile, base_url}',
     examples: ['partnerctl profile use acme  # use acme from now on'],
   })
     .argument('<profile>', 'the profile')

@@ -3,6 +3,10 @@ import { collect, EXCLUDE, integer, ONLY, ROWS, SUMMARY_FILE, VAR_FILE } from '.
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 
+/** What `provision` and `apply` print. */
+export const RUN_JSON =
+  '{results: [{source, external_space_id, space_id, status, agents: [{agent_id, name, template_id, status, source_id}], cron, differences, error?, errors?}], summary: {created, reused, unchanged, failed, skipped}}';
+
 /** What `provision` and `apply` call. */
 export const PROVISION_SCOPES = [
   OPERATIONS.listSpaces.scope,

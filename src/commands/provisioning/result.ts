@@ -1,8 +1,8 @@
 import type { Context } from '../../cli/context.ts';
 import type { ListedSpace } from '../../contract/resources.ts';
 import { EXIT, type ExitCode } from '../../errors.ts';
-import { type Batch, type BatchItem, batchResult, countByStatus } from '../../output/batch-result.ts';
-import type { CommandResult } from '../../output/command-result.ts';
+import { type Batch, batchResult, countByStatus } from '../../output/batch-result.ts';
+import type { BatchItem, CommandResult } from '../../output/command-result.ts';
 import { describeError, errorJson } from '../../output/error-text.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import type { planFleet } from '../../provision/workflows.ts';
@@ -87,7 +87,7 @@ function entryItem(entry: Entry): BatchItem {
 
 /** Documents as plan (`planned`) and provision (`created`) show them. */
 function documentBatch(tense: Tense, shown: Parameters<typeof reportOf>[2] = {}): Batch<SpacePlan> {
-  const { unmanaged, isWide = false } = shown;
+  const { unmanaged } = shown;
   return {
     // Rows for -o tsv.
     columns: [
@@ -100,7 +100,6 @@ function documentBatch(tense: Tense, shown: Parameters<typeof reportOf>[2] = {})
     noun: 'documents',
     again: tense === 'planned' ? undefined : 'Run it again: finished documents are not changed.',
     item: (plan) => itemOf(plan, tense),
-    ...(tense === 'planned' && { folded: (plans) => foldPlans(plans, isWide).map(entryItem) }),
     json: (plan) => documentJson(plan, tense),
     documentField: tense === 'planned' ? 'spaces' : 'results',
     counts: (plans) => ({
@@ -157,7 +156,8 @@ export async function planResult(
   }
   const shown = unmanaged || isFleet ? { spaces: others, areListed: unmanaged } : undefined;
   const batch = documentBatch('planned', { unmanaged: shown, isWide: context.flags.wide });
-  const result = batchResult(plans, batch, context.signals);
+  const ci = () => foldPlans(plans, context.flags.wide).map(entryItem);
+  const result = { ...batchResult(plans, batch, context.signals), ci };
   const unmanaged_spaces = others.map(({ space_id, external_space_id = null, name = null }) => {
     return { space_id, external_space_id, name };
   });

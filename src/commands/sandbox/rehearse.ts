@@ -43,6 +43,7 @@ export const rehearse = () =>
       'Rehearses provisioning once for each seed, each time in a sandbox of its own that begins with what the configured service has: the spaces of the manifests, their agents, chats, and jobs, and what the state recorded of them. The service gets only reads. Without a service, the rehearsal begins with nothing. A seed determines which requests fail (503, 429, broken connections, cut, slow, and late responses, a balance that runs out), and at which request provision is killed, before or after it is handled; twice as many seeds as there are requests kill it at each of these points. Then provision is repeated, up to five times, with jobs of unknown outcome reconciled as by `cron reconcile --assume-not-created`; their lease passes on the clock of the sandbox. Before each run, the balance is topped up. In the end everything must be there, and nothing twice.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     exits: ['partial'],
+    json: '{seeds: [{seed, runs, killed_at, killed, problems}], summary: {seeds, ended_well, repeated, requests}}',
     examples: [
       'partnerctl sandbox rehearse customers/  # 100 seeds',
       'partnerctl sandbox rehearse acme.yaml --seeds 8 -o json  # fewer, for a script',

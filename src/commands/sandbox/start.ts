@@ -33,6 +33,7 @@ async function* serve(
 
 export const start = () =>
   sandboxLeaf('start', 'Run the service on a loopback address of this machine', {
+    json: '{base_url, token, admin_url, admin_key, state, config_dir, webhook_secret?}',
     examples: [
       'partnerctl sandbox start  # in memory, on a free port; prints the variables to set',
       'partnerctl sandbox start --port 4310 --data ./sandbox  # with its data on disk, always on the same port',

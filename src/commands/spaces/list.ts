@@ -18,6 +18,7 @@ const COLUMNS: readonly Column<ListedSpace>[] = [
 export const list = () =>
   leaf('list', 'List the customer workspaces (spaces) that the token can access', {
     scopes: [OPERATIONS.listSpaces.scope],
+    json: '[{space_id?, external_space_id?, name?, …}], as the service sends them',
     examples: [
       'partnerctl spaces list  # list all spaces',
       'partnerctl spaces list --wide  # with descriptions, shortened nowhere',

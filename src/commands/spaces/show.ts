@@ -45,6 +45,7 @@ function toJson({ space, agents, jobs }: SpaceView): object {
 export const show = () =>
   leaf('show', 'Show the agents, chats, and jobs of a space', {
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
+    json: '{space, agents, chat: [{source_id, agent_id, name}], cron}',
     examples: [
       'partnerctl spaces show ext:acme-001  # everything of one customer',
       "partnerctl spaces show 'name:Acme' -o json --query 'chat[].source_id'  # its chat sources, for a script",

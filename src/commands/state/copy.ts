@@ -5,6 +5,7 @@ export const copy = () =>
   leaf('copy', 'Copy the records of one place to another', {
     description: 'Copies the records in order, skips those that are already there, and removes nothing.',
     exits: [...STATE_EXITS, 'notFound'],
+    json: '{from, to, copied, present}',
     examples: [
       'partnerctl state copy state.jsonl postgres://ops@db.example.com/ops  # move a file to a database',
       'partnerctl state copy postgres://ops@db.example.com/ops backup.jsonl  # keep a copy',

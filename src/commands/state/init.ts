@@ -6,6 +6,7 @@ export const init = () =>
     description:
       'Prepares a place for the state: creates the table in a PostgreSQL database, the branch in a git repository, or the file. Does not change one that exists, and fails if it has other content. Shows what to grant to the other users of a database.',
     exits: [...STATE_EXITS, 'notFound'],
+    json: '{address, grant}',
     examples: [
       'partnerctl state init postgres://ops@db.example.com/ops  # create the table',
       "partnerctl state init 'git+ssh://git@example.com/ops.git#partnerctl-state'  # create the branch",

@@ -4,6 +4,7 @@ import { reportResult } from '../../output/command-result.ts';
 export const path = () =>
   leaf('path', 'Print the path or the address of the state, whether or not it exists', {
     exits: ['notFound'],
+    json: '{path, from}',
     examples: [
       'partnerctl state path  # only the path',
       'partnerctl state path -o json  # with the setting that chose it: a flag, a variable, or the default',

@@ -61,6 +61,7 @@ export const show = () =>
   leaf('show', 'Show the records of the state', {
     description: 'A line that a merge repeated is shown once. Warns about lines that cannot be used.',
     exits: [...STATE_EXITS, 'notFound'],
+    json: '[{number, line, type, at, by?, object?, data?, …}]',
     examples: [
       'partnerctl state show  # every record',
       'partnerctl state show --space ext:acme-001 --since 7d --kind cron -o json  # what was done with the jobs of a customer, and by whom',

@@ -20,6 +20,7 @@ export const verify = () =>
   leaf('verify', 'Check every line of the state', {
     description: 'Exits with 1 if a line cannot be used. Lines that a killed run left incomplete are harmless.',
     exits: [...STATE_EXITS, 'notFound'],
+    json: '{path, exists, records, torn, damaged: [{line, why}], sound}',
     examples: [
       'partnerctl state verify  # check the state',
       'partnerctl state verify --state merged.jsonl -o json  # check a merged copy, for a script',

@@ -19,6 +19,7 @@ export const listen = () =>
     description:
       'Receives webhooks on a loopback address of this machine, and shows each delivery once. It can verify them with the secret from PARTNER_WEBHOOK_SECRET or --secret-file, save them, and forward them to a program, by https or on this machine; the sender repeats what the program does not accept. Stop it with Ctrl-C.',
     exits: ['notFound', 'service', 'noReply'],
+    json: '{url}, then {delivery_id, received_at, verification, reason, forwarded, forward_status, message_id, session_id, source_id, role, text, created_at, saved, headers, body}',
     examples: [
       'partnerctl webhook listen  # shows the address to configure, then what arrives there',
       'partnerctl webhook listen --verify standard-webhooks --secret-file hook.key --forward-to http://localhost:3000/hooks  # a program on this machine gets what is verified',

@@ -28,6 +28,7 @@ export const replay = () =>
       'Sends saved deliveries again, once each and in the order of their arrival, with their exact bytes and headers. The timestamp and the signature are those of the original: a program that allows five minutes refuses older ones.',
     required: [{ oneOf: ['--forward-to'], hint: 'Name the receiver: --forward-to http://localhost:3000/hooks' }],
     exits: ['service', 'partial'],
+    json: '[{file, delivery_id, status, http_status, error}]',
     examples: [
       'partnerctl webhook replay ./deliveries --forward-to http://localhost:3000/hooks  # everything that was saved',
     ],

@@ -6,6 +6,7 @@ export const trigger = () =>
     description:
       'Makes the sandbox deliver an assistant message, and waits for the first attempt. With --source, the message is added to a session of that source, where the history shows it, and goes to the webhook; without --source, it is a test message. Needs PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY. Exits with 8 if the receiver does not respond with a 2xx; the sandbox then retries.',
     exits: SERVICE_EXITS,
+    json: '{delivery_id, url, status, …}',
     examples: [
       'partnerctl webhook trigger  # a test message, to the webhook of sandbox start --webhook',
       "partnerctl webhook trigger --source src_1 --session s-1 --text 'Your order is on its way.'  # a message that chat tail shows too",

@@ -45,8 +45,8 @@ test('annotations escape what would end a property or a line', () => {
 test('a summary folds what has lines, leaves out what has none, and is cut off after a whole item', async () => {
   const line = { indent: 4, marker: '+', text: 'x'.repeat(1_000) };
   const items = Array.from({ length: 100 }, (_, index) => ({
-    ...{ name: `customer-${index}`, detail: 'all.yaml:1', failures: [] },
-    lines: index === 1 ? [] : [line],
+    ...{ name: `customer-${index}`, source: 'all.yaml:1', status: 'create', failures: [] },
+    lines: () => (index === 1 ? [] : [line]),
   }));
   const totals = [{ indent: 0, text: 'Plan: 99 spaces to create.' }];
   const text = await formatSummary('partnerctl plan', totals, items, (each) => each);
@@ -61,8 +61,8 @@ test('a summary folds what has lines, leaves out what has none, and is cut off a
 test('a summary shows external text literally, as neither Markdown nor HTML, and redacted', async () => {
   const outside = '<img src=x>|`a`\n\n# Title\n</pre></details> @all [x](https://evil.example) ::error::\u202e &amp;';
   const lines = [0, 4].map((indent) => ({ indent, text: outside }));
-  const item = { name: outside, detail: outside, failures: [{ error: new UsageError(outside) }] };
-  const summary = await formatSummary('partnerctl plan', lines, [item, { ...item, lines }], (text) =>
+  const item = { name: outside, source: outside, status: outside, error: new UsageError(outside) };
+  const summary = await formatSummary('partnerctl plan', lines, [item, { ...item, lines: () => lines }], (text) =>
     text.replaceAll('evil', '[redacted]'),
   );
   const html = marked.parse(summary, { async: false });

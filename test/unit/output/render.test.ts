@@ -113,6 +113,16 @@ describe('render a stream', () => {
       expect((await rendered(stream(), { query: row, format: 'tsv' })).out).toBe('user\thi\nassistant\ta\\nb\n');
     }
   });
+
+  it('refuses a query that applies to no event before the first one, and ends at the first one that it does not apply to', async () => {
+    const never = { ...stream(), events: (async function* () {})(), sample: { role: '1', text: '1' } };
+    const refused = (query: string) => expect(rendered(never, { query })).rejects;
+    await refused('sum(text)').toMatchObject({ exitCode: 2, info: { why: expect.stringContaining('sum() expected') } });
+    // What else events have is not known.
+    for (const query of ['length(raw.id)', 'text']) expect((await rendered(never, { query })).out).toBe('');
+    const late = rendered(stream(), { query: "role == 'user' && text || sum(text)" });
+    await expect(late).rejects.toMatchObject({ exitCode: 1, info: { why: expect.stringContaining('sum() expected') } });
+  });
 });
 
 describe('render with --query', () => {

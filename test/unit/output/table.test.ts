@@ -39,14 +39,20 @@ describe('a table', () => {
       { header: 'TEXT', value: () => 'a text that is about as long as a line', fit: 'end', isOptional: true },
       { header: 'HASH', value: () => 'f'.repeat(32), isOptional: true },
     ];
-    const at = async (width: number) => {
-      const { text, isCut } = await shown(SPACES, columns, width);
+    const at = async (width: number, of = columns) => {
+      const { text, isCut } = await shown(SPACES, of, width);
       return [text.split('\n')[0]?.split(/\s+/), isCut];
     };
     expect(await at(98)).toEqual([['ID', 'NAME', 'AGENTS', 'TEXT', 'HASH'], false]);
     expect(await at(90)).toEqual([['ID', 'NAME', 'AGENTS', 'TEXT', 'HASH'], true]);
     expect(await at(50)).toEqual([['ID', 'NAME', 'AGENTS', 'TEXT'], true]);
     expect(await at(40)).toEqual([['ID', 'NAME', 'AGENTS'], true]);
+    // One is enough.
+    const next = { header: 'NEXT', value: () => 'in 1d', isOptional: true };
+    expect(await at(40, [...columns.slice(0, -2), ...columns.slice(-1), next])).toEqual([
+      ['ID', 'NAME', 'AGENTS', 'NEXT'],
+      true,
+    ]);
   });
 
   it('shortens paths at their start, shows times relative to now, and becomes records where ids do not fit', async () => {

@@ -1,6 +1,7 @@
-import { leaf, type Meta } from '../../../cli/leaf.ts';
+import { fieldsOf, leaf, type Meta } from '../../../cli/leaf.ts';
 import { AGENT_HELP, duration, integer, SPACE_HELP } from '../../../cli/options.ts';
 import { OPERATIONS } from '../../../contract/operations.ts';
+import type { toMessageJson } from './messages.ts';
 
 export const SESSION_HELP = 'the conversation: an id of your choice';
 
@@ -12,6 +13,16 @@ const SOURCE_HINT = [
   'Get a source_id with: partnerctl chat setup <space> <agent> --query source_id',
   'Or name the agent: --agent name:<name> --space <space>',
 ].join('\n');
+
+/** What a stream prints of a message. */
+export const MESSAGE_JSON = fieldsOf<ReturnType<typeof toMessageJson>>()(
+  'message_id, session_id, source_id, role, text, created_at, raw',
+);
+
+/** Of its fields, those that are texts. */
+export const MESSAGE_SAMPLE = Object.fromEntries(
+  ['message_id', 'session_id', 'source_id', 'role', 'text', 'created_at'].map((field) => [field, '1']),
+);
 
 /** The options that name a source and a session. */
 export const REQUIRED_SESSION = [{ oneOf: ['--source', '--agent'], hint: SOURCE_HINT }, { oneOf: ['--session'] }];

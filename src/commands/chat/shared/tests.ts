@@ -108,12 +108,9 @@ async function readConversations({ io, abortSignal }: Context, files: readonly s
 
 /** Finds out whom to test. @throws UsageError unless it is one source, one space, or manifests; as `readManifests` */
 async function readAudience(context: Context, flags: TestFlags, variables: Variables): Promise<TestAudience> {
-  const { source, agent: typed, space, manifests, limit, only, exclude, rows } = flags;
+  const { source, agent: typed, space, manifests, limit, only, exclude } = flags;
   const agent = typed === undefined ? undefined : parseAgentReference(typed);
   if (manifests.length === 0) {
-    if (limit !== undefined || rows !== undefined || only.length > 0 || exclude.length > 0) {
-      throw new UsageError('--only, --exclude, --limit, and --rows need --manifests.');
-    }
     if (space !== undefined && source === undefined) return { spaces: [space], agent };
     const named = parseSource({ source, agent: typed, space });
     return 'source_id' in named ? named : { spaces: [named.space], agent: named.agent };

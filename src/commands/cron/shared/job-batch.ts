@@ -5,7 +5,7 @@ import { type Column, type CommandResult, objectResult } from '../../../output/c
 import { errorJson } from '../../../output/error-text.ts';
 
 /** A result as `cron create -o json` prints it. */
-export function cronResultJson(result: CronResult): object {
+export function cronResultJson(result: CronResult) {
   const { source, job, key, description, next_runs, status, cron_job_id, schedule, differences, error } = result;
   const isKnown = schedule !== null;
   return {

@@ -22,7 +22,6 @@ export function checkPaths(paths: readonly string[], options: Options): void {
   if (isStdin && (recursive || paths.length > 1)) {
     throw new UsageError('Standard input (-) cannot be uploaded together with files.');
   }
-  if (!recursive && exclude.length > 0) throw new UsageError('--exclude needs --recursive.');
   if (exclude.includes('/')) throw new UsageError('--exclude takes a pattern such as *.tmp, not "/".');
   if (/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;[\t\x20-\x7e]*)?$/.test(contentType)) return;
   throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(contentType)}.`);
