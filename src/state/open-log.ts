@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import { fileLog } from './file-log.ts';
-import type { Location } from './location.ts';
+import type { StateLocation } from './location.ts';
 import { type Author, Log, type LogDriver, type StoreDeps } from './log.ts';
 
 export interface OpenDeps extends StoreDeps {
@@ -49,7 +49,7 @@ async function openDriver(deps: StoreDeps): Promise<LogDriver> {
 }
 
 /** What to say of a state that is begun; undefined if it needs no word. In CI, a branch is begun by `state init` alone. */
-function beginNotice(kind: Location['kind'], env: Environment): ((label: string) => string) | undefined {
+function beginNotice(kind: StateLocation['kind'], env: Environment): ((label: string) => string) | undefined {
   if (kind === 'git')
     return (label) =>
       `The branch of the state did not exist, and was created: ${label}. If it should be there, check the address.`;
