@@ -131,7 +131,8 @@ export class Http {
       random: random(),
     });
     if (result.kind === 'response' && result.status === 429) {
-      const pauseMs = typeof decision === 'number' ? decision : (retryAfterMs ?? 0);
+      // Without the jitter of one call, which would make all wake at its end.
+      const pauseMs = retryAfterMs ?? (typeof decision === 'number' ? decision : 0);
       this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);
     }
     if (typeof decision === 'number') return decision;

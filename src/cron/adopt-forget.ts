@@ -138,20 +138,21 @@ export async function forgetJob(
     throw new UsageError('A job is named by its key, or by --agent and --name, but not by both.');
   }
   const log = await context.log();
-  const all = await log.follow(JOB_KIND)();
-  const job = selection ? await identify(context, selection) : findKnown(context, all, typed);
+  const read = log.follow(JOB_KIND);
+  const job = selection ? await identify(context, selection) : findKnown(context, await read(), typed);
   const key = cronKey(job);
-  const standing = all.of(key);
-  if (standing.live.length === 0) throw unknownJobError(context, JSON.stringify(job.name));
-  const ids = standing.objects.map(({ object }) => object).join(', ');
-  const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
-  const what = `Forget the record of ${JSON.stringify(job.name)} of agent ${job.agent_id}?`;
-  const question = `${what} ${remains}; this only lets a job of that name be created again.`;
+  const { open } = (await read()).of(key);
   // A lost request may still create its job, and the service may list it later: the next run would create another.
   const { clock, abortSignal: signal, progress } = context;
   const onWait = (ms: number) => progress.start('Waiting, because another process may still be creating the job', ms);
-  await waitOutLeases({ log, clock, signal, onWait }, JOB_KIND, new Set(standing.open.map(({ id }) => id)));
+  await waitOutLeases({ log, clock, signal, onWait }, JOB_KIND, new Set(open.map(({ id }) => id)));
+  const { live, objects } = (await read()).of(key);
+  if (live.length === 0) throw unknownJobError(context, JSON.stringify(job.name));
+  const ids = objects.map(({ object }) => object).join(', ');
+  const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
+  const what = `Forget the record of ${JSON.stringify(job.name)} of agent ${job.agent_id}?`;
+  const question = `${what} ${remains}; this only lets a job of that name be created again.`;
   await confirmChange(context, question, yes);
-  await log.append([log.newRecord('cron.forgotten', { key, of: standing.live })]);
+  await log.append([log.newRecord('cron.forgotten', { key, of: live })]);
   return { key, job };
 }

@@ -92,7 +92,7 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
     ],
     gone: [
       `${job} was created as ${cron_job_id}, but the service no longer lists it.`,
-      `If it was not deleted on purpose, let it be created again: ${forget}`,
+      `A new job may take a minute to be listed: run it again first. If it was deleted, let it be created again: ${forget}`,
     ],
     several: [
       `${job} exists more than once: ${candidates.join(', ')}.`,

@@ -33,7 +33,8 @@ export class Progress {
 
   /** Learns from another plan what exists now, after a lost response: whoever created what was missing, it is `created`. */
   learn({ steps }: SpacePlan): void {
-    const open = new Set(this.report().steps.flatMap(({ key, status }) => (status === 'planned' ? [key] : [])));
+    const isOpen = ({ status, id }: Step): boolean => status === 'planned' || (status === 'created' && id === null);
+    const open = new Set(this.report().steps.flatMap((step) => (isOpen(step) ? [step.key] : [])));
     for (const step of steps) {
       if (step.status !== 'unchanged' || !open.has(step.key)) continue;
       const source_id = step.op === 'create_space' ? null : step.agent.source_id;

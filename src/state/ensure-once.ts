@@ -136,7 +136,7 @@ class EnsureRun<Wanted, Data, Outcome> {
       // The list is older by the time that the batches before this one took.
       const { wait, create } = await this.judge(batch, standings);
       for (const each of wait) later.push(each);
-      await this.createBatch(create, create.length);
+      await this.createBatch(create, Math.min(create.length, concurrency));
     }
     const limit = pLimit(concurrency);
     const running = creations.filter(isLarge).map((each) => limit(() => this.createBatch([each], concurrency)));

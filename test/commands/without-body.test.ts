@@ -80,3 +80,16 @@ test('a space that is provisioned without a body has the ids from the lists', as
   });
   expect(it.posts()).toBe(1);
 });
+
+test('an agent whose id the response lacks gets it from the list, also if the rate limit was reached before', async () => {
+  const limited = json({ detail: 'Slow down.' }, 429, { 'retry-after': '1' });
+  const it = await open({
+    'GET /automation/spaces/': listing([], [SPACE]),
+    'GET /automation/spaces/{id}/agents/': [limited, limited, json([AGENT])],
+    'POST *': json({ space: SPACE, created: true }, 201),
+  });
+  const ran = await it.run(['provision', write('a.yaml', manifest('acme')), '--retries', '1', '-o', 'json']);
+  expect(ran.code).toBe(0);
+  expect(ran.json()).toMatchObject({ results: [{ agents: [{ agent_id: 'a1', status: 'created' }] }] });
+  expect(it.posts()).toBe(1);
+});
