@@ -21,7 +21,7 @@ export const importDocument = () =>
     description:
       "Reads the wire format from the service's OpenAPI 3.0, 3.1, or 3.2 document (JSON or YAML) and shows what would change. Writes only with --yes; what was imported before is replaced. Downloads the document without sending a token.",
     exits: ['credentials', 'notFound', 'service'],
-    json: '{document, written, changes: [{leaf, old, new, status, evidence}], questions, warnings}',
+    json: '{document, written, changes: [{leaf, old, new, evidence}], questions}',
     examples: [
       'partnerctl contract import openapi.json  # show what the document would change',
       'partnerctl contract import https://api.example.com/v1 --yes  # import what the service publishes',
