@@ -13,8 +13,8 @@ import {
   toJobData,
 } from './job.ts';
 import { findAgent, type NamedJob } from './job-flags.ts';
+import { JOB_LIST, JobLists, listNamedJobs } from './job-list.ts';
 import { completeSchedule } from './schedule.ts';
-import { JOB_LIST, JobLists, listNamedJobs } from './service-jobs.ts';
 
 const NOTHING_CHANGED = 'Nothing was changed.';
 

@@ -21,11 +21,11 @@ import {
   toJobData,
   toNfc,
 } from './job.ts';
+import { findInList, type JobList, JobLists, listNamedJobs } from './job-list.ts';
 import { type Decision, judgeJob, type Knowledge, type RunOptions } from './judge-job.ts';
 import { indexLookAlikes } from './look-alikes.ts';
 import { created, failed, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
 import { completeSchedule, createScheduleDescriber, type ScheduleTexts } from './schedule.ts';
-import { findInList, type JobList, JobLists, listNamedJobs } from './service-jobs.ts';
 
 export interface CreateDeps extends OnceDeps, Pick<Subject, 'command'> {
   /** The base URL of the service. */

@@ -13,8 +13,8 @@ import {
   matchIdentity,
   toNfc,
 } from './job.ts';
+import { findInList, type JobList, type JobLists } from './job-list.ts';
 import { comparison, type JobOutcome, outcome } from './outcomes.ts';
-import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
 export interface Reconciled {
   readonly reservation: JobReservation;

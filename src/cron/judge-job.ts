@@ -9,9 +9,9 @@ import {
   type RecordedJob,
   toNfc,
 } from './job.ts';
+import { findInList, type JobList } from './job-list.ts';
 import { type ExistingJob, type LookAlike, presentContent } from './look-alikes.ts';
 import { blocked, comparison, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
-import { findInList, type JobList } from './service-jobs.ts';
 
 /*
  * Decides what it means for the creation of a job that the state or the service's list has one like it. Pure: the same

@@ -2,8 +2,8 @@ import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { groupBy } from '../platform/group-by.ts';
 import { type CronJob, findDifferences, hashOf, type JobData, type JobStandings, looseName, toNfc } from './job.ts';
+import type { JobList } from './job-list.ts';
 import { completeSchedule, type ScheduleParts } from './schedule.ts';
-import type { JobList } from './service-jobs.ts';
 
 /*
  * A job whose name was edited is not a new one. The API changes and deletes nothing, so that a second one would run

@@ -100,7 +100,7 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
     ],
     ambiguous: [
       `${job} may already exist: the list does not say which agent ${candidates.join(', ')} belongs to.`,
-      `If it is this job, or, with its agent, if it is another's: ${adoptLine(subject, candidates[0] ?? '')}\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
+      `If it is this job, run: ${adoptLine(subject, candidates[0] ?? '')}\nIf it is of another agent, run the same with that agent.\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
     ],
     in_progress: [
       `${job} was reserved by another run at ${since}, and no outcome is recorded.`,

@@ -8,7 +8,7 @@ import { findSpace, parseReference } from '../api/references.ts';
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
-import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
+import { JobLists, listNamedJobs } from '../cron/job-list.ts';
 import { describeFileError, InputError, InterruptedError, LocalError, PartnerctlError, stopsRun } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { makeDirectories } from '../platform/files.ts';

@@ -5,8 +5,8 @@ import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
 import type { AgentNames } from '../cron/job-flags.ts';
-import { type JobRow, listJobsOf } from '../cron/list.ts';
-import { JOB_LIST } from '../cron/service-jobs.ts';
+import { JOB_LIST } from '../cron/job-list.ts';
+import { type JobRow, listJobsOf } from '../cron/job-rows.ts';
 import { groupBy } from '../platform/group-by.ts';
 
 export interface SpaceView {

@@ -7,7 +7,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import type { ListedAgent, ListedCronJob, WireSchedule } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { JOB_KIND, toNfc } from '../cron/job.ts';
-import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
+import { JobLists, listNamedJobs } from '../cron/job-list.ts';
 import { systemClock } from '../platform/clock.ts';
 import { hasName } from '../provision/differences.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';

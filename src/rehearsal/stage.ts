@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListedCronJob } from '../contract/resources.ts';
 import { reconcileJobs } from '../cron/find-lost.ts';
-import { JobLists } from '../cron/service-jobs.ts';
+import { JobLists } from '../cron/job-list.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import { scheduleJob } from '../sandbox/cron.ts';

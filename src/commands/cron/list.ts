@@ -1,7 +1,7 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
-import type { JobRow } from '../../cron/list.ts';
+import type { JobRow } from '../../cron/job-rows.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 const TONES = { recorded: 'good', unrecorded: 'warn', gone: 'bad', unlisted: 'warn', unknown: 'bad' } as const;
@@ -32,7 +32,7 @@ export const list = () =>
     .action(
       run(async (context, owner) => {
         const { findOwnerAgents } = await import('../../cron/job-flags.ts');
-        const { listJobsOf } = await import('../../cron/list.ts');
+        const { listJobsOf } = await import('../../cron/job-rows.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');
         const agents = await findOwnerAgents(context, owner);
         const rows = listJobsOf(context, agents);

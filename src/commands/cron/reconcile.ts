@@ -66,7 +66,7 @@ export const reconcile = () =>
       run(async (context, { assumeNotCreated = false }) => {
         const { reconcileJobs } = await import('../../cron/find-lost.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
-        const { JobLists, listNamedJobs } = await import('../../cron/service-jobs.ts');
+        const { JobLists, listNamedJobs } = await import('../../cron/job-list.ts');
         const { clock, abortSignal: signal, isInteractive, progress } = context;
         const http = await context.http();
         const deps = {

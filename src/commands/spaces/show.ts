@@ -1,7 +1,7 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
-import type { JobRow } from '../../cron/list.ts';
+import type { JobRow } from '../../cron/job-rows.ts';
 import { type ReportLine, reportResult } from '../../output/command-result.ts';
 import type { SpaceView } from '../../provision/show-space.ts';
 

@@ -5,7 +5,7 @@ import type { CronContext } from '../../../src/cron/context.ts';
 import { type CreatedJob, ensureJobs, namedIn } from '../../../src/cron/ensure-jobs.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/find-lost.ts';
 import { type CronJob, cronKey, JOB_KIND, type JobStanding } from '../../../src/cron/job.ts';
-import { JobLists } from '../../../src/cron/service-jobs.ts';
+import { JobLists } from '../../../src/cron/job-list.ts';
 import {
   CredentialsError,
   LocalError,
