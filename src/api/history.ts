@@ -1,4 +1,4 @@
-import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
+import { directionOf, haveTimes, sortOldestFirst } from '../contract/message-order.ts';
 import { type Message, readSession, type SessionRef } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type NotFoundError, ShapeError } from '../errors.ts';
@@ -128,7 +128,7 @@ function takePage(http: Http, read: ReadPages, { after_message_id: after }: Hist
   const { messages, pages, direction, last } = read;
   const { end, more = [], earlier = [] } = last ?? {};
   read.messages = [];
-  if (direction === undefined && messages.length > 1) http.warn(UNKNOWN_ORDER);
+  if (direction === undefined && messages.length > 1 && !haveTimes(messages)) http.warn(UNKNOWN_ORDER);
   const isNewestFirst = direction === 'newest first';
   const wanted = after === undefined ? messages : following(http, messages, after, isNewestFirst);
   const isStatedEnd = end === 'stated' || end === 'added up';

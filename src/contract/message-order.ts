@@ -25,6 +25,11 @@ function orderOf(messages: readonly MessageRef[]): Compare | undefined {
   return signs.has(1) && signs.has(-1) ? undefined : byNumber;
 }
 
+/** Whether all messages have a time. Those of one moment stand in the order in which they were sent. */
+export function haveTimes(messages: readonly MessageRef[]): boolean {
+  return messages.every(({ created_at }) => !Number.isNaN(Date.parse(created_at ?? '')));
+}
+
 type Direction = 'oldest first' | 'newest first';
 
 /** Whether messages lead from the oldest to the newest, or back; undefined if neither times nor ids tell. */

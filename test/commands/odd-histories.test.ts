@@ -97,6 +97,13 @@ describe('a history whose times and ids tell nothing of its order', () => {
     expect(stderr).toMatch(WARNING);
   });
 
+  test('is shown as it is without a warning, if the messages have the same time', async () => {
+    const server = await historyServer();
+    const results = RESULTS.map((message) => ({ ...message, created_at: '2026-01-01T00:00:00.000Z' }));
+    server.behave(({ json: send, after }) => send(200, { results: after === undefined ? results : [], next: null }));
+    expect(await readAll(server, WHOLE)).toMatchObject({ ids: ['b', 'c', 'a'], stderr: '' });
+  });
+
   test('is warned of once by a tail of two sessions, also when it is read again and again', async () => {
     const server = await unordered(1);
     const { stderr } = await tailUntil(server, [WHOLE, '--session', 'b', '--timeout', '2m'], () => false);
