@@ -4,7 +4,7 @@ import { type AgentReference, parseAgentReference } from '../api/references.ts';
 import { parseDuration } from '../platform/clock.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import { readYaml } from '../yaml/check.ts';
-import { fileAndLine, type Path, type YamlDocument } from '../yaml/document.ts';
+import { fileAndLine, type YamlDocument } from '../yaml/document.ts';
 import type { Lookup } from '../yaml/interpolate.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
 import type { Problem, YamlSource } from '../yaml/problem.ts';
@@ -16,54 +16,99 @@ const MAX_REPLIES = 100;
 
 const text = (description: string) => v.exactOptional(v.pipe(v.string(), v.description(description)));
 
-const expectation = v.pipe(
-  mapping({
-    contains: text('The reply contains this text, in upper or lower case.'),
-    not_contains: text('The reply does not contain this text, in upper or lower case.'),
-    equals: text('The reply is this text. White space around both does not count.'),
-    matches: text('A JavaScript regular expression that is found in the reply.'),
-    run: text('A shell command that gets the conversation as JSON on standard input. Exit code 0 accepts the reply.'),
-  }),
-  v.check((given) => Object.keys(given).length === 1, `must have one of: ${MATCHERS.join(', ')}`),
-  v.description('What is expected of the replies of the turn, joined by line feeds.'),
-);
+interface Files {
+  /** Whether there is a file at a path. */
+  readonly exists: (path: string) => boolean;
+}
 
-const turn = v.pipe(
-  mapping({
-    say: nonBlankText('The message to the agent.'),
-    within: v.exactOptional(
-      v.pipe(
-        v.string(),
-        v.check((given) => parseDuration(given) !== undefined, 'must be a duration such as 500ms, 30s, or 2m'),
-        v.description('The time to the last reply. Default: 60s.'),
-      ),
-    ),
-    replies: v.exactOptional(
-      v.pipe(
-        v.number(),
-        v.integer('must be a whole number'),
-        v.minValue(1, 'must be at least 1'),
-        v.maxValue(MAX_REPLIES, `must be at most ${MAX_REPLIES}`),
-        v.description('How many replies come: neither fewer nor more. Default: 1.'),
-      ),
-    ),
-    expect: v.exactOptional(v.pipe(v.array(expectation), v.description('All must hold.'))),
-  }),
-  v.description('A message, and what is expected of the replies to it.'),
-);
+/** Why a pattern is none; undefined if it is one. */
+function mistakeInPattern(pattern: string): string | undefined {
+  try {
+    parsePattern(pattern);
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
 
-const conversationSchema = v.pipe(
-  mapping({
-    name: v.exactOptional(nonBlankText('Default: the name of the file.')),
-    agent: v.exactOptional(identifier('An agent_id, or name:<name>. Default: from the command line.')),
-    turns: v.pipe(
-      v.array(turn),
-      v.nonEmpty('must have at least one turn'),
-      v.description('One after the other. The first one that fails ends the conversation.'),
-    ),
-  }),
-  v.description('A conversation as a test. Each run has a session of its own.'),
-);
+/** The file that a command names first, and that is not there; undefined if there is none. */
+function missingFile(command: string, { exists }: Files): string | undefined {
+  const [, file = ''] = /^\s*(\S+)/.exec(command) ?? [];
+  return /^[\w./-]*\/[\w./-]*$/.test(file) && !exists(file) ? file : undefined;
+}
+
+const expectationOf = (files: Files) =>
+  v.pipe(
+    mapping({
+      contains: text('The reply contains this text, in upper or lower case.'),
+      not_contains: text('The reply does not contain this text, in upper or lower case.'),
+      equals: text('The reply is this text. White space around both does not count.'),
+      matches: v.exactOptional(
+        v.pipe(
+          v.string(),
+          v.check(
+            (given) => !mistakeInPattern(given),
+            ({ input }) => `is no regular expression: ${mistakeInPattern(input)}`,
+          ),
+          v.description('A JavaScript regular expression that is found in the reply.'),
+        ),
+      ),
+      run: v.exactOptional(
+        v.pipe(
+          nonBlankText(
+            'A shell command that gets the conversation as JSON on standard input. Exit code 0 accepts the reply.',
+          ),
+          v.check(
+            (command) => missingFile(command, files) === undefined,
+            ({ input }) => `there is no file ${missingFile(input, files)}: write its path from the current directory`,
+          ),
+        ),
+      ),
+    }),
+    v.check((given) => Object.keys(given).length === 1, `must have one of: ${MATCHERS.join(', ')}`),
+    v.description('What is expected of the replies of the turn, joined by line feeds.'),
+  );
+
+const turnOf = (files: Files) =>
+  v.pipe(
+    mapping({
+      say: nonBlankText('The message to the agent.'),
+      within: v.exactOptional(
+        v.pipe(
+          v.string(),
+          v.check((given) => parseDuration(given) !== undefined, 'must be a duration such as 500ms, 30s, or 2m'),
+          v.description('The time to the last reply. Default: 60s.'),
+        ),
+      ),
+      replies: v.exactOptional(
+        v.pipe(
+          v.number(),
+          v.integer('must be a whole number'),
+          v.minValue(1, 'must be at least 1'),
+          v.maxValue(MAX_REPLIES, `must be at most ${MAX_REPLIES}`),
+          v.description('How many replies come: neither fewer nor more. Default: 1.'),
+        ),
+      ),
+      expect: v.exactOptional(v.pipe(v.array(expectationOf(files)), v.description('All must hold.'))),
+    }),
+    v.description('A message, and what is expected of the replies to it.'),
+  );
+
+const conversationOf = (files: Files) =>
+  v.pipe(
+    mapping({
+      name: v.exactOptional(nonBlankText('Default: the name of the file.')),
+      agent: v.exactOptional(identifier('An agent_id, or name:<name>. Default: from the command line.')),
+      turns: v.pipe(
+        v.array(turnOf(files)),
+        v.nonEmpty('must have at least one turn'),
+        v.description('One after the other. The first one that fails ends the conversation.'),
+      ),
+    }),
+    v.description('A conversation as a test. Each run has a session of its own.'),
+  );
+
+type Conversation = v.InferOutput<ReturnType<typeof conversationOf>>;
 
 export interface Turn {
   readonly say: string;
@@ -84,39 +129,13 @@ export interface ConversationTest {
   readonly turns: readonly Turn[];
 }
 
-interface Surroundings {
-  /** The value of a variable; undefined if it is not set. */
-  readonly lookup: Lookup;
-  /** Whether there is a file at a path. */
-  readonly exists: (path: string) => boolean;
-}
-
-/** Reports what a schema cannot: a pattern that is none, or a command whose file does not exist. */
-function checkExpectation(document: YamlDocument, path: Path, { matcher, value }: Expectation, around: Surroundings) {
-  if (matcher === 'matches') {
-    try {
-      parsePattern(value);
-    } catch (error) {
-      document.report([...path, matcher], `is no regular expression: ${errorMessage(error)}`);
-    }
-  }
-  const [, command = ''] = /^\s*(\S+)/.exec(value) ?? [];
-  if (matcher !== 'run') return;
-  if (command === '') document.report([...path, matcher], 'must not be empty');
-  else if (/^[\w./-]*\/[\w./-]*$/.test(command) && !around.exists(command)) {
-    document.report([...path, matcher], `there is no file ${command}`, 'write its path from the current directory');
-  }
-}
-
-function readTurns(document: YamlDocument, turns: readonly v.InferOutput<typeof turn>[], around: Surroundings): Turn[] {
+function readTurns(document: YamlDocument, turns: Conversation['turns']): Turn[] {
   return turns.map(({ say, within, replies = 1, expect = [] }, index) => {
     const path = ['turns', index];
     const expectations = expect.map((given, number): Expectation => {
       const own = [...path, 'expect', number];
       const [matcher = 'contains'] = MATCHERS.filter((name) => given[name] !== undefined);
-      const read = { matcher, value: given[matcher] ?? '', source: fileAndLine(document.place([...own, matcher])) };
-      checkExpectation(document, own, read, around);
-      return read;
+      return { matcher, value: given[matcher] ?? '', source: fileAndLine(document.place([...own, matcher])) };
     });
     const withinMs = (within === undefined ? undefined : parseDuration(within)) ?? DEFAULT_WITHIN_MS;
     return { say, withinMs, replies, expectations, source: fileAndLine(document.place([...path, 'say'])) };
@@ -125,15 +144,16 @@ function readTurns(document: YamlDocument, turns: readonly v.InferOutput<typeof 
 
 /**
  * Parses and checks conversations: every document of every source.
+ * @param surroundings `lookup`: the value of a variable; undefined if it is not set
  * @returns the conversations in order, and the problems. Nothing may be sent while there is a problem
  */
 export function parseConversations(
   sources: readonly YamlSource[],
-  around: Surroundings,
+  { lookup, exists }: Files & { readonly lookup: Lookup },
 ): { conversations: readonly ConversationTest[]; problems: readonly Problem[] } {
   const conversations: ConversationTest[] = [];
   const places = new Map<string, string>();
-  const review = (document: YamlDocument, value: v.InferOutput<typeof conversationSchema>): void => {
+  const review = (document: YamlDocument, value: Conversation): void => {
     const source = fileAndLine(document.place([]));
     const file = source.replace(/:\d+$/, '');
     const name = value.name ?? basename(file, extname(file));
@@ -142,11 +162,11 @@ export function parseConversations(
     if (first === undefined) places.set(key, source);
     else document.report(['name'], `the conversation at ${first} has the name ${JSON.stringify(name)}, too`);
     const agent = value.agent === undefined ? undefined : parseAgentReference(value.agent);
-    conversations.push({ source, name, agent, turns: readTurns(document, value.turns, around) });
+    conversations.push({ source, name, agent, turns: readTurns(document, value.turns) });
   };
   const { problems } = readYaml(sources, {
-    schema: conversationSchema,
-    lookup: around.lookup,
+    schema: conversationOf({ exists }),
+    lookup,
     other: { key: 'external_space_id', hint: 'a manifest is for: --manifests' },
     review,
   });
@@ -155,5 +175,5 @@ export function parseConversations(
 
 /** The JSON Schema of a conversation, for editors. */
 export function conversationJsonSchema(): object {
-  return jsonSchema(conversationSchema);
+  return jsonSchema(conversationOf({ exists: () => true }));
 }

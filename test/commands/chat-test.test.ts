@@ -140,7 +140,7 @@ describe('chat test', () => {
     );
     expect(ran.code).toBe(2);
     const places = (ran.error().details as { problems: { line: number }[] }).problems.map(({ line }) => line);
-    expect(places).toEqual([3, 6, 9]);
+    expect(places).toEqual([3, 5, 6, 8, 9]);
     expect(await it.posts()).toHaveLength(before);
   });
 
