@@ -1,3 +1,4 @@
+import type { Contract } from '../contract/contract.ts';
 import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
 import { parametersOf } from '../contract/leaves.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
@@ -112,12 +113,14 @@ function unknownPath({ name, operation, baseUrl }: Call, info: ErrorInfo, more: 
 
 /** What in the contract may be wrong; nothing if the service complains only about values that it was sent. */
 function refusalHint(call: Call, said: ErrorBody, status: number): string | undefined {
-  const { wire, baseUrl } = call;
+  const { operation, contract, wire, baseUrl } = call;
   const file = fileHint(call, said, status);
   const query = new URL(wire.path, baseUrl).searchParams;
   const isSent = (name: string) => query.has(name) || wire.text?.includes(`"${name}":`);
   const isOfValues = said.fields.length > 0 && said.fields.every(({ path }) => isSent(lastStep(path)));
-  return file ?? (isOfValues ? undefined : contractHint(call, status));
+  if (file !== undefined || isOfValues) return file;
+  const isRead = status === 405 && operation.leaf === 'messages.history' && wire.method === 'GET';
+  return [isRead && describePost(contract), contractHint(call, status)].filter(Boolean).join('\n') || undefined;
 }
 
 function responseInfo(
@@ -184,6 +187,16 @@ function fileHint(
   const named = fields.map(({ path }) => lastStep(path)).find((name) => name !== '');
   if (named === undefined && status !== 400) return undefined;
   return describeFix({ leaf: file, value: `form:${named ?? '<name>'}` });
+}
+
+/** The command for a history that is read with POST, its parameters in the body (spec §4.4 leaves the method open). */
+function describePost(contract: Contract): string {
+  const path = contract.leaf('messages.history').value.replace(/^GET /, 'POST ');
+  const inBody = parametersOf('messages.history').flatMap((leaf) => {
+    const { place, path: steps = [] } = contract.parameter(leaf) ?? {};
+    return place === 'query' ? `${leaf} body:${steps.join('.')}` : [];
+  });
+  return `To read it with POST, run: partnerctl contract set messages.history ${[shellQuote(path), ...inBody].join(' ')}`;
 }
 
 /** Returns the error for a call without a complete response: indeterminate if a `once` request may have left whole. */

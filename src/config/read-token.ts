@@ -11,8 +11,11 @@ export interface TokenContext {
   readonly io: Pick<Io, 'stdin' | 'stderr'>;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly abortSignal: AbortSignal;
+  notice(text: string): Promise<void>;
 }
 
+/** A password manager may wait for somebody who does not see its window. */
+const SLOW_MS = 3_000;
 const EXIT_GRACE_MS = 100;
 
 /** Reads the first line that is not blank, without waiting for the end of the stream. @returns '' if there is none */
@@ -89,6 +92,14 @@ export function parseToken(text: string, { from, replaceHint }: Pick<TokenSource
 
 /** Reads the token. @throws CredentialsError (never with it) if it is invalid or cannot be read; the signal's reason */
 export async function readToken(source: TokenSource, context: TokenContext): Promise<string> {
-  if (source.kind === 'text') return parseToken(source.value, source);
-  return parseToken(await (source.kind === 'file' ? readTokenFile : runTokenCommand)(source, context), source);
+  const { kind, value, from } = source;
+  if (kind === 'text') return parseToken(value, source);
+  const read = new AbortController();
+  const tell = () => context.notice(`Waiting for the token from ${from}.`);
+  context.clock.sleep(SLOW_MS, read.signal).then(tell, () => undefined);
+  try {
+    return parseToken(await (kind === 'file' ? readTokenFile : runTokenCommand)(source, context), source);
+  } finally {
+    read.abort();
+  }
 }

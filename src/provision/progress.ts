@@ -31,7 +31,10 @@ export class Progress {
     this.settled.set(key, settled);
   }
 
-  /** Learns from another plan what exists now, after a lost response: whoever created what was missing, it is `created`. */
+  /**
+   * Learns from another plan what exists now, after a lost response, or one that lacked an id: whoever created what was
+   * missing, it is `created`.
+   */
   learn({ steps }: SpacePlan): void {
     const isOpen = ({ status, id }: Step): boolean => status === 'planned' || (status === 'created' && id === null);
     const open = new Set(this.report().steps.flatMap((step) => (isOpen(step) ? [step.key] : [])));

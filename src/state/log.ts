@@ -283,8 +283,8 @@ export class Log {
       this.waiting = [];
       this.next = undefined;
       const isNew = !this.content.exists;
-      this.content.exists = true;
       await this.deps.driver.write(batch);
+      this.content.exists = true;
       if (isNew) await this.deps.onBegin?.(this.label);
     });
     const mine = this.next;

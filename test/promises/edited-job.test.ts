@@ -59,6 +59,16 @@ describe('A job of a file', () => {
       }
     },
   );
+
+  it('does not stop the others of its file (10)', async () => {
+    const { cron, run } = await startCronBehindGateway();
+    const create = (...jobs: readonly Job[]) =>
+      run(['cron', 'create', '-f', fileOf(cron.agent_id, ...jobs), '-o', 'json']);
+    await create(['morning', 'Sum up.']);
+    const ran = await create(['Morning', 'Sum up.'], ['evening', 'Other.']);
+    expect(ran.code).toBe(10);
+    expect(ran.json()).toMatchObject([{ status: 'blocked' }, { status: 'created' }]);
+  });
 });
 
 describe('A job of flags', () => {

@@ -347,3 +347,26 @@ describe('A job of unknown outcome is not sent again:', () => {
     expectUnknown(await createJob(respond, { signals }));
   });
 });
+
+it('A job whose request never left is sent once the service can be reached again', async () => {
+  const state = join(tempDirectory(), 'state.jsonl');
+  const service = await startFakeService({
+    'GET *': (_, response) => {
+      response.writeHead(403, { connection: 'close' }).end('{}', () => void service.stop());
+    },
+    'POST *': json({ cron_job_id: 'cron_1' }, 201),
+  });
+  const clock = fastClock();
+  const waiting = {
+    ...clock,
+    sleep: async (ms: number, signal?: AbortSignal) => {
+      await clock.sleep(ms, signal);
+      if (clock.slept.length === 2) await service.restart();
+    },
+  };
+  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token', PARTNER_STATE: state };
+  const ran = await run(createArgs('agt_1', 'daily'), { env, clock: waiting });
+  expect(ran.json()).toMatchObject({ cron_job_id: 'cron_1', status: 'created' });
+  expect(service.posts()).toHaveLength(1);
+  expect(clock.slept).toHaveLength(2);
+});

@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { appendFileSync, closeSync, openSync, utimesSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { cut, type Handler, json, reset, type Step } from '../support/fake-service.ts';
 import { fastClock, fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
 import { findClosedPort, listen, startRawService, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
@@ -216,5 +217,29 @@ describe('A response that arrives when only the end of the form is missing', () 
     expect(ran.json()).toMatchObject([{ id: 'att_quick', status: 'uploaded', sha256: expect.any(String) }]);
     expect(service.requests).toHaveLength(1);
     expect((await records()).toSorted()).toEqual(['created', 'reserved']);
+  });
+
+  it('leaves the file unknown if it is cut', async () => {
+    const lost = respondBeforeEnd(cut('{"file_attachment_id": "att', 201));
+    const { service, upload, records } = await startUploads([lost, accept]);
+    const path = largeFile();
+    expectUnknown(await upload([path]));
+    expect((await records()).slice(-2)).toEqual(['reserved', 'unknown']);
+    expect((await upload([path])).json()).toMatchObject([{ status: 'unknown' }]);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it('leaves the file unknown if Ctrl-C interrupts it', async () => {
+    const signals = manualSignals();
+    const interrupt = (): void => void setImmediate(() => signals.ctrlC());
+    subscribe('undici:request:headers', interrupt);
+    onTestFinished(() => void unsubscribe('undici:request:headers', interrupt));
+    const respond: Handler = (_, response) => {
+      response.writeHead(201, { 'content-type': 'application/json', 'content-length': '50' });
+      response.write('{"file_attachment_id": "att');
+    };
+    const { upload, records } = await startUploads(respondBeforeEnd(respond));
+    expect((await upload([largeFile()], { signals })).json()).toMatchObject([{ id: null, status: 'unknown' }]);
+    expect(await records()).toEqual(['reserved', 'unknown']);
   });
 });

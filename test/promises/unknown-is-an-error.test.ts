@@ -177,6 +177,21 @@ test('A history that takes its parameters under other names is read after the im
   expect(ran.stdout).toContain('secret of Anna 1');
 });
 
+test('A history that takes no GET is read with POST after the command', async () => {
+  const service = await startFakeService((request, response) =>
+    request.body.includes('"session_id":"anna"')
+      ? sendJson(response, [message(1)])
+      : sendJson(response, { detail: 'GET is not allowed.' }, 405),
+  );
+  const inBody = ['source_id', 'session_id', 'after_message_id'].map((name) => `messages.history.${name} body:${name}`);
+  const ran = await settle(service, TAIL, {
+    names: ['GET is not allowed.'],
+    command: `partnerctl contract set messages.history 'POST /integrations/api-chat/history/' ${inBody.join(' ')}`,
+    code: 1,
+  });
+  expect(ran.stdout).toContain('secret of Anna');
+});
+
 test('A path whose slash the service redirects away is not followed, and found without it after the command', async () => {
   const jobs = '/automation/partner-cron-jobs';
   const service = await startFakeService({

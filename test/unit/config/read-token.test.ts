@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { expect, it } from 'vitest';
@@ -45,9 +45,13 @@ it('reads the first line of a file or of standard input that is not blank, witho
   await expect(read('file', `${path}.none`)).rejects.toThrow(`${path}.none`);
 });
 
-it('passes on what a command says', async () => {
+it('says what it waits for, and passes on what a command says', async () => {
+  const go = join(tempDirectory(), 'go');
   const stderr = memorySink();
-  expect(await read('command', 'echo Unlocking >&2; echo pat_command', { stderr })).toBe('pat_command');
+  const notice = async (text: string) => writeFileSync(go, text);
+  const command = `echo Unlocking >&2; until [ -e ${go} ]; do sleep 0.01; done; echo pat_command`;
+  expect(await read('command', command, { stderr, notice })).toBe('pat_command');
+  expect([stderr.text(), readFileSync(go, 'utf8')]).toEqual(['Unlocking\n', 'Waiting for the token from here.']);
   await expect(read('command', 'echo Locked >&2; exit 7', { stderr })).rejects.toThrow('Here failed.');
   expect(stderr.text()).toBe('Unlocking\nLocked\n');
 });
