@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type JobAnswer, schedules } from '../support/cron.ts';
+import { CRON_JOBS, type JobAnswer, schedules } from '../support/cron.ts';
 import { fastClock } from '../support/run.ts';
 
 describe('cron forget', () => {
@@ -40,6 +40,25 @@ describe('cron forget', () => {
     const args = ['forget', '--agent', service.agent, '--name', 'daily', '--yes'];
     expect(await service.cron(args, { clock })).toMatchObject({ code: 0 });
     expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBeCloseTo(60_000, -3);
+  });
+
+  test('forgets what was recorded while it waited, too', async () => {
+    const service = await schedules();
+    await service.faults(
+      { kind: 'reset', stage: 'after', on: `POST ${CRON_JOBS}`, times: 1 },
+      { kind: 'status', status: 403, on: `GET ${CRON_JOBS}` },
+    );
+    expect((await service.create()).code).toBe(9);
+    await service.faults();
+    const [job] = await service.jobs();
+    const named = ['--agent', service.agent, '--name', 'daily', '--yes'];
+    const clock = fastClock();
+    const sleep = async (ms: number, signal?: AbortSignal) => {
+      if (clock.slept.length === 0) await service.cron(['adopt', job?.cron_job_id ?? '', ...named]);
+      await clock.sleep(ms, signal);
+    };
+    expect(await service.cron(['forget', ...named], { clock: { ...clock, sleep } })).toMatchObject({ code: 0 });
+    expect((await service.create(['-o', 'json'])).json()).toMatchObject({ status: 'adopted' });
   });
 
   test('changes nothing without a confirmation or for an unknown job', async () => {

@@ -7,7 +7,7 @@ import type { StreamedBody } from '../../../src/api/streamed-body.ts';
 import { OPERATIONS } from '../../../src/contract/operations.ts';
 import { LocalError, provesNothingDone, RateLimitError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
-import { json, type Script, startFakeService } from '../../support/fake-service.ts';
+import { createGate, json, type Script, startFakeService } from '../../support/fake-service.ts';
 import { fastClock } from '../../support/run.ts';
 import { listen } from '../../support/tcp-server.ts';
 import { accept, MB } from '../../support/uploads.ts';
@@ -103,6 +103,28 @@ it('a rate limit fails a call that must happen once, and delays the calls after 
   expect(clock.slept).toEqual([]);
   await http.call(OPERATIONS.listSpaces);
   expect(clock.slept).toEqual([60_000]);
+});
+
+it('a rate limit delays other calls by what the service asks for, and not by the jitter of the call that met it', async () => {
+  const server = await startFakeService([json({}, 429, { 'retry-after': '60' }), json([])]);
+  const second = createGate();
+  let other: Promise<unknown> | undefined;
+  const slept: number[] = [];
+  let now = 0;
+  const sleep = async (ms: number): Promise<void> => {
+    const until = now + ms;
+    if (slept.push(ms) === 1) {
+      // A call that begins while the first one waits.
+      other = http.call(OPERATIONS.listSpaces);
+      await second.pass();
+    } else second.open();
+    now = Math.max(now, until);
+  };
+  const { http } = client(server.baseUrl, { random: () => 0.5, clock: { ...systemClock, now: () => now, sleep } });
+  await http.call(OPERATIONS.listSpaces);
+  await other;
+  expect(slept[0]).toBeGreaterThan(60_000);
+  expect(slept.slice(1)).toEqual([60_000]);
 });
 
 it('an upload may take any time while the service reads on', async () => {
