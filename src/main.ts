@@ -29,7 +29,7 @@ async function errorReport(error: unknown, tree: CommandTree, { env, io }: Runti
  * @returns the exit code
  */
 export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<number> {
-  const { io, env, version } = deps;
+  const { io, env, runtime } = deps;
   const stdout = outputSink(io.stdout);
   const stderr = outputSink(io.stderr, { isOptional: true });
   let run: CommandRun | undefined;
@@ -41,7 +41,7 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   const print = (text: string): void => {
     printed += text;
   };
-  const tree = createCommandTree(allCommands(), version, io.stdout.columns, print);
+  const tree = createCommandTree(allCommands(), runtime.version, io.stdout.columns, print);
   try {
     const invocation = tree.parse(argv);
     if (invocation) {

@@ -32,7 +32,11 @@ function createExit(): (code: number) => never {
 async function run(argv: readonly string[], exit: (code: number) => never): Promise<number> {
   let signals: Signals | undefined;
   const code = await main(argv, {
-    io: lazyIo(openStdin, streamSink(process.stdout), streamSink(process.stderr)),
+    io: lazyIo(openStdin, {
+      stdout: streamSink(process.stdout),
+      stderr: streamSink(process.stderr),
+      terminal: process.stderr,
+    }),
     env: process.env,
     clock: systemClock,
     random: Math.random,
@@ -40,15 +44,16 @@ async function run(argv: readonly string[], exit: (code: number) => never): Prom
       signals ??= createSignals(process, exit);
       return signals;
     },
-    platform: process.platform,
-    get home() {
-      // Loading node:os slows down start-up.
-      return process.env.HOME || process.getBuiltinModule('node:os').homedir();
+    runtime: {
+      version: pkg.version,
+      nodeVersion: process.versions.node,
+      platform: process.platform,
+      get home() {
+        // Loading node:os slows down start-up.
+        return process.env.HOME || process.getBuiltinModule('node:os').homedir();
+      },
+      selfCommand: [process.execPath, ...process.argv.slice(1, 2)],
     },
-    version: pkg.version,
-    nodeVersion: process.versions.node,
-    selfCommand: [process.execPath, ...process.argv.slice(1, 2)],
-    terminal: process.stderr,
   });
   // After a failure, an error follows the ^C that the terminal shows.
   if (code === EXIT.ok && signals?.interrupt.aborted && process.stderr.isTTY) process.stderr.write('\n');

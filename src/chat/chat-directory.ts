@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Http } from '../api/http.ts';
 import { describeFileError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
+import { stateLocation } from '../state/location.ts';
 import { refuseSecret } from '../state/log.ts';
 import type { ChatContext } from './session.ts';
 
@@ -22,10 +23,10 @@ function readIfExists<Content>(path: string, read: (path: string) => Content): C
  */
 export class ChatDirectory {
   private readonly path: string;
-  private readonly context: Pick<ChatContext, 'redact' | 'warn'>;
+  private readonly context: Pick<ChatContext, 'redactor' | 'warn'>;
   private isRecording = true;
 
-  constructor(path: string, context: Pick<ChatContext, 'redact' | 'warn'>) {
+  constructor(path: string, context: Pick<ChatContext, 'redactor' | 'warn'>) {
     this.path = path;
     this.context = context;
   }
@@ -59,7 +60,7 @@ export class ChatDirectory {
 
   /** @throws InputError if a text contains a secret */
   check(text: string): void {
-    refuseSecret(text, this.context.redact);
+    refuseSecret(text, this.context.redactor.redact);
   }
 
   private async attempt(write: () => void): Promise<void> {
@@ -82,8 +83,8 @@ export class ChatDirectory {
 
 /** Opens the directory. @param warn where to say that it cannot be written @throws UsageError if the address of the state is invalid */
 export async function openChatDirectory(context: ChatContext, warn = context.warn): Promise<ChatDirectory> {
-  const { path } = await context.stateLocation();
-  return new ChatDirectory(join(dirname(path), 'chat'), { redact: context.redact, warn });
+  const { path } = stateLocation(context);
+  return new ChatDirectory(join(dirname(path), 'chat'), { redactor: context.redactor, warn });
 }
 
 /** Returns what stands for something of a service in a file, or its name. */

@@ -32,7 +32,7 @@ export async function readTurns(
   for await (const event of events) {
     if (event.kind === 'gap') throw incompleteHistory(session.session_id, event.evidence);
     if (event.kind !== 'message' || event.message.text === null) continue;
-    const text = context.redact(event.message.text);
+    const text = context.redactor.redact(event.message.text);
     if (event.message.isReply) turns.at(-1)?.replies.push(text);
     else if (event.message.role === 'user') turns.push({ say: text, replies: [] });
   }

@@ -1,20 +1,20 @@
 import type { Http } from '../api/http.ts';
 import type { SessionRef } from '../contract/messages.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { LocationContext } from '../state/location.ts';
 import type { FormatCommand } from './source.ts';
 
 /** What a conversation needs of a command. */
-export interface ChatContext {
+export interface ChatContext extends LocationContext {
+  readonly flags: LocationContext['flags'] & { readonly timeout?: number };
   readonly clock: Clock;
   readonly random: () => number;
   readonly signals: { readonly interrupt: AbortSignal };
   /** Aborts at an interrupt, and when the time of the command is up. */
   readonly abortSignal: AbortSignal;
-  readonly flags: { readonly timeout?: number };
   readonly command: FormatCommand;
   http(): Promise<Http>;
-  stateLocation(): Promise<{ readonly path: string }>;
-  redact(text: string): string;
+  readonly redactor: { redact(text: string): string };
   warn(text: string): Promise<void>;
 }
 

@@ -6,42 +6,42 @@ import { DEFAULT_RETRIES, type GlobalFlags } from '../config/global-flags.ts';
 import { nameProfile, type ProfileStore } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readToken, type TokenContext } from '../config/read-token.ts';
-import { resolveService } from '../config/settings.ts';
+import { resolveService, type SettingsContext } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
 import { CredentialsError, RunFailure } from '../errors.ts';
+import type { Redactor } from '../output/redact.ts';
+import { writeLine } from '../output/sink.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Environment } from '../platform/io.ts';
+import type { Environment, Io } from '../platform/io.ts';
 import { createTrace, type TraceContext } from './trace.ts';
 
 /** What a client needs of a command. */
-interface ClientContext extends TokenContext, TraceContext {
+interface ClientContext extends SettingsContext, TokenContext, TraceContext {
   readonly flags: GlobalFlags;
   readonly env: Environment;
+  readonly io: Io;
   readonly clock: Clock;
   readonly random: () => number;
   readonly signals: { readonly interrupt: AbortSignal };
-  readonly version: string;
-  readonly nodeVersion: string;
-  readonly platform: NodeJS.Platform;
+  readonly runtime: { readonly version: string; readonly nodeVersion: string; readonly platform: NodeJS.Platform };
   readonly config: ProfileStore;
   readonly deadline: number | undefined;
   /** What to do when the command ends. */
   readonly closers: (() => unknown)[];
-  redact(text: string): string;
-  addSecret(secret: string): void;
+  readonly redactor: Redactor;
   warn(text: string): Promise<void>;
   command(words: readonly string[]): string;
 }
 
 /** What every client of a command is created with. */
 export function clientOptions(context: ClientContext, { origin, href }: URL) {
-  const { env, flags, clock, random, deadline, signals, redact, version, nodeVersion, platform } = context;
+  const { env, flags, clock, random, deadline, signals, redactor, runtime } = context;
   const transport = new Transport({ origin, proxy: proxyFor(href, env) });
   context.closers.push(() => transport.close());
   return {
-    ...{ transport, clock, random, deadline, redact, timeoutMs: flags.timeout },
+    ...{ transport, clock, random, deadline, redact: redactor.redact, timeoutMs: flags.timeout },
     ...{ interrupt: signals.interrupt, trace: createTrace(context) },
-    userAgent: `partnerctl/${version} (node ${nodeVersion}; ${platform})`,
+    userAgent: `partnerctl/${runtime.version} (node ${runtime.nodeVersion}; ${runtime.platform})`,
   };
 }
 
@@ -54,7 +54,7 @@ export async function openHttp(
 ): Promise<Http> {
   const { flags, warn } = context;
   const { baseUrl } = service;
-  context.addSecret(token);
+  context.redactor.add(token);
   return new Http({
     ...clientOptions(context, new URL(baseUrl)),
     ...{ baseUrl, token, tokenOrigin },
@@ -66,11 +66,11 @@ export async function openHttp(
 
 /** As `Context.http`. With -v, says on stderr which settings win. */
 export async function openConfigured(context: ClientContext): Promise<Http> {
-  const { flags, env, config, writeLine } = context;
-  const { profile, baseUrl, token, tokenService } = resolveService(flags, env, config);
+  const { flags, io } = context;
+  const { profile, baseUrl, token, tokenService } = resolveService(context);
   if (flags.verbose || flags.debug) {
     const used = token ? `token from ${token.from}` : 'no token';
-    await writeLine(`* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
+    await writeLine(io.stderr, `* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
   }
   if (tokenService !== undefined) {
     throw new CredentialsError('A stored token is not sent to another service.', {

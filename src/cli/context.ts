@@ -1,35 +1,32 @@
 import { setMaxListeners } from 'node:events';
 import type { Http } from '../api/http.ts';
-import type { ContractKey } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { configDirectory, ProfileStore } from '../config/profiles.ts';
-import { activeProfile, resolveBaseUrl, resolveService } from '../config/settings.ts';
 import { LocalError } from '../errors.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
-import { sanitizeLine } from '../output/sanitize.ts';
+import { writeLine } from '../output/sink.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Environment, Io, Sink } from '../platform/io.ts';
+import type { Environment, Io } from '../platform/io.ts';
 import { shellQuote } from '../platform/text.ts';
-import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
 import type { Signals } from './signals.ts';
 
 /** What is around every command, and the machine it runs on. Tests provide their own. */
 export interface RuntimeDeps {
   readonly io: Io;
-  /** The terminal behind stderr, for the spinner and for questions. */
-  readonly terminal: NodeJS.WritableStream;
   readonly env: Environment;
   readonly clock: Clock;
   readonly random: () => number;
   readonly signals: Signals;
-  readonly version: string;
-  readonly nodeVersion: string;
-  readonly platform: NodeJS.Platform;
-  readonly home: string;
-  /** The command that started this program: the path of node and the path of the script. */
-  readonly selfCommand: readonly string[];
+  readonly runtime: {
+    readonly version: string;
+    readonly nodeVersion: string;
+    readonly platform: NodeJS.Platform;
+    readonly home: string;
+    /** The command that started this program: the path of node and the path of the script. */
+    readonly selfCommand: readonly string[];
+  };
 }
 
 function startTimeLimit(timeout: number | undefined, closers: (() => unknown)[]): AbortSignal {
@@ -63,44 +60,26 @@ function once<Value>(make: () => Value): () => Value {
   };
 }
 
-async function writeClean(sink: Sink, text: string): Promise<void> {
-  const line = sanitizeLine(text);
-  if (!sink.isTTY) return sink.write(`${line}\n`);
-  const { wrapText } = await import('../output/wrap.ts');
-  await sink.write(`${wrapText(line, sink.columns, '  ')}\n`);
-}
-
 /**
  * Reads no file, opens no connection, and loads no expensive module until the command needs it. The caller must call
  * `close` when the command ends.
  */
 export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: Progress, redactor: Redactor) {
-  const { io, env, clock, random, signals, platform, home } = deps;
-  const { redact, add: addSecret } = redactor;
-  const config = new ProfileStore(configDirectory(env, platform, home), addSecret);
+  const { io, env, clock, random, signals, runtime } = deps;
+  const config = new ProfileStore(configDirectory(env, runtime.platform, runtime.home), redactor.add);
   const closers: (() => unknown)[] = [];
   const logs = new Map<string | undefined, Promise<Log>>();
   const abortSignal = AbortSignal.any([signals.interrupt, startTimeLimit(flags.timeout, closers)]);
   // Node warns about more than ten listeners, and every concurrent operation adds one.
   setMaxListeners(0, abortSignal);
 
-  const writeLine = (text: string): Promise<void> => writeClean(io.stderr, text);
-  const warn = (text: string): Promise<void> => writeLine(`warning: ${text}`);
-
-  const stateLocation = async (address?: string): Promise<StateLocation> => {
-    const { stateLocation: findStateLocation } = await import('../state/location.ts');
-    const flag = address ?? flags.state;
-    let ofProfile: string | undefined;
-    if (flag === undefined && !env.PARTNER_STATE) {
-      ofProfile = activeProfile(flags, env, config).stored?.state;
-    }
-    return findStateLocation({ flag, env, profile: ofProfile, platform, home });
-  };
+  const warn = (text: string): Promise<void> => writeLine(io.stderr, `warning: ${text}`);
 
   const openLog = async (address: string | undefined): Promise<Log> => {
+    const { stateLocation } = await import('../state/location.ts');
     const { openLog } = await import('../state/open-log.ts');
-    const location = await stateLocation(address);
-    const log = await openLog({ location, env, clock, random, redact, addSecret, warn, signal: abortSignal });
+    const location = stateLocation(context, address);
+    const log = await openLog({ location, env, clock, random, redactor, warn, signal: abortSignal });
     closers.push(() => log.close());
     return log;
   };
@@ -111,12 +90,8 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
     progress,
     /** The profiles, whose tokens are redacted from all later output. */
     config,
-    /** Redacts a text from all later output. */
-    addSecret,
-    /** Lets all later output show a secret: what a command issues is its answer, even if PARTNER_TOKEN holds it too. */
-    revealSecret: redactor.remove,
-    /** Replaces all secrets added so far, in all their encodings. */
-    redact,
+    /** Knows what all later output must not show. */
+    redactor,
     /** Aborts on the first termination signal and on --timeout, with the error that ends the command. */
     abortSignal,
     /** The end of the command's time (--timeout), in milliseconds since the epoch. */
@@ -124,23 +99,29 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
     /** What to do when the command ends, such as to close a connection. */
     closers,
 
-    async close(): Promise<void> {
-      progress.stop();
-      for (const close of closers) await close();
-    },
-
-    /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */
-    get isInteractive(): boolean {
-      // Reading io.stdin opens it.
-      return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
-    },
-
-    /** Writes a line to stderr, cleaned of terminal controls, even with --quiet. */
-    writeLine,
     /** Writes a line to stderr, unless --quiet is set. */
-    notice: async (text: string): Promise<void> => (flags.quiet ? undefined : writeLine(text)),
+    notice: async (text: string): Promise<void> => (flags.quiet ? undefined : writeLine(io.stderr, text)),
     /** Writes `warning: ` and a text to stderr, even with --quiet. */
     warn,
+
+    prompts: {
+      /** Whether the user can be asked: stdin and stderr are terminals, and neither CI nor --no-input is set. */
+      get isAvailable(): boolean {
+        // Reading io.stdin opens it.
+        return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
+      },
+
+      /** Asks a yes/no question; the default is no. Requires `isAvailable`. */
+      confirm: async (question: string): Promise<boolean> => (await import('./prompts.ts')).confirm(context, question),
+
+      /**
+       * Requires the confirmation of a write through a protected profile. Call it before anything is sent.
+       * @param confirmed the value of --confirm
+       * @throws UsageError if it names another profile, or is missing where the user cannot be asked
+       */
+      confirmWrite: async (confirmed: string | undefined): Promise<void> =>
+        (await import('./prompts.ts')).confirmWrite(context, confirmed),
+    },
 
     /**
      * Formats a command line to paste into a shell, with the global options that select service and state.
@@ -148,27 +129,6 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
      */
     command: (words: readonly string[], operands: readonly string[] = []): string =>
       formatCommand(flags, words, operands),
-
-    /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
-    confirm: async (question: string): Promise<boolean> => (await import('./prompts.ts')).confirm(context, question),
-
-    /**
-     * Requires the confirmation of a write through a protected profile. Call it before anything is sent.
-     * @param confirmed the value of --confirm
-     * @throws UsageError if it names another profile, or is missing where the user cannot be asked
-     */
-    confirmWrite: async (confirmed: string | undefined): Promise<void> =>
-      (await import('./prompts.ts')).confirmWrite(context, confirmed),
-
-    /** The configured base URL, or undefined if none is configured. Does not require a token. */
-    baseUrl: async (): Promise<string | undefined> =>
-      resolveBaseUrl(flags, env, activeProfile(flags, env, config))?.value,
-
-    /** What the contract is stored under. @throws UsageError if no base URL is configured */
-    contractKey: async (): Promise<ContractKey> => {
-      const { baseUrl, profile } = resolveService(flags, env, config);
-      return { profile: profile.value, baseUrl: baseUrl.value };
-    },
 
     /**
      * Returns the client for the configured service: one for the command, which reads the token once. Its connections close
@@ -180,9 +140,6 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
 
     /** Downloads a public document without sending a token. @throws as `fetchDocument` */
     fetchDocument: async (url: URL): Promise<string> => (await import('./clients.ts')).fetchDocument(context, url),
-
-    /** Where the state is. @param address overrides the configured place @throws UsageError if the place is invalid */
-    stateLocation,
 
     /** Opens the log of what must happen at most once: one log for each address. @throws as `stateLocation` */
     log(address?: string): Promise<Log> {

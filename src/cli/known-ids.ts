@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { promises, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { ContractKey } from '../config/contract-file.ts';
+import { contractKey } from '../config/contract-file.ts';
 import { Paged } from '../platform/paged.ts';
 import type { Candidate, LiveKind } from './completion.ts';
 import type { Context } from './context.ts';
@@ -17,9 +18,9 @@ type Listed = Readonly<Partial<Record<IdField, string | null | undefined>>>;
 const MAX_WORDS = 10_000;
 
 /** With a configuration directory of its own, such as in a sandbox, a command has a cache of its own. */
-function cachePath({ env, home }: Context, { profile, baseUrl }: ContractKey, kind: IdKind): string {
+function cachePath({ env, runtime }: Context, { profile, baseUrl }: ContractKey, kind: IdKind): string {
   const { PARTNER_CONFIG_DIR, XDG_CACHE_HOME = '' } = env;
-  const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(home, '.cache');
+  const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(runtime.home, '.cache');
   const directory = PARTNER_CONFIG_DIR ? join(PARTNER_CONFIG_DIR, 'cache') : join(caches, 'partnerctl');
   const name = hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 16);
   return join(directory, 'words', `${name}-${kind}.json`);
@@ -49,9 +50,9 @@ export function readKnownIds(context: Context, service: ContractKey, kind: IdKin
 async function store(context: Context, kind: IdKind, words: readonly Candidate[]): Promise<void> {
   if (context.env.CI) return;
   try {
-    const path = cachePath(context, await context.contractKey(), kind);
+    const path = cachePath(context, contractKey(context), kind);
     await promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await promises.writeFile(path, context.redact(JSON.stringify(words)), { mode: 0o600 });
+    await promises.writeFile(path, context.redactor.redact(JSON.stringify(words)), { mode: 0o600 });
   } catch {
     // Such as a home that cannot be written.
   }

@@ -1,23 +1,18 @@
-import type { GlobalFlags } from '../config/global-flags.ts';
-import { nameProfile, type ProfileStore } from '../config/profiles.ts';
+import { nameProfile } from '../config/profiles.ts';
+import type { SettingsContext } from '../config/settings.ts';
 import { type ActiveProfile, profileInUse, resolveBaseUrl } from '../config/settings.ts';
 import { EXIT, InterruptedError, UsageError } from '../errors.ts';
 import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
-import type { Environment, Io } from '../platform/io.ts';
+import type { Io } from '../platform/io.ts';
 import { shellQuote } from '../platform/text.ts';
 
 /** What a question needs of a command. */
-interface PromptContext {
-  readonly io: Pick<Io, 'stdin'>;
-  /** The terminal behind stderr. */
-  readonly terminal: NodeJS.WritableStream;
+interface PromptContext extends SettingsContext {
+  readonly io: Pick<Io, 'stdin' | 'terminal'>;
   readonly progress: Pick<Progress, 'pauseDuring'>;
   readonly abortSignal: AbortSignal;
-  readonly isInteractive: boolean;
-  readonly flags: GlobalFlags;
-  readonly env: Environment;
-  readonly config: ProfileStore;
+  readonly prompts: { readonly isAvailable: boolean };
 }
 
 const plain = (text: string): string => text;
@@ -30,8 +25,8 @@ const theme = {
 
 /** @throws the reason of the context's signal; InterruptedError on Ctrl-C and Ctrl-D */
 async function ask<Value>(
-  { io, terminal, progress, abortSignal }: PromptContext,
-  question: (streams: { input: typeof io.stdin; output: typeof terminal; signal: AbortSignal }) => Promise<Value>,
+  { io, progress, abortSignal }: PromptContext,
+  question: (streams: { input: Io['stdin']; output: Io['terminal']; signal: AbortSignal }) => Promise<Value>,
 ): Promise<Value> {
   const input = io.stdin;
   const closed = new AbortController();
@@ -40,7 +35,7 @@ async function ask<Value>(
   input.on('pause', close);
   try {
     const signal = AbortSignal.any([abortSignal, closed.signal]);
-    return await progress.pauseDuring(() => question({ input, output: terminal, signal }));
+    return await progress.pauseDuring(() => question({ input, output: io.terminal, signal }));
   } catch (error) {
     abortSignal.throwIfAborted();
     throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
@@ -73,12 +68,11 @@ export async function confirm(context: PromptContext, question: string): Promise
   return ask(context, (streams) => confirm(prompt, streams));
 }
 
-/** As `Context.confirmWrite`. If service and token come from flags or the environment, no profile is in use. */
+/** As `Context.prompts.confirmWrite`. If service and token come from flags or the environment, no profile is in use. */
 export async function confirmWrite(context: PromptContext, confirmed: string | undefined): Promise<void> {
-  const { flags, env, config } = context;
-  const profile = profileInUse(flags, env, config);
+  const profile = profileInUse(context);
   if (!profile) return;
-  const service = resolveBaseUrl(flags, env, profile)?.value ?? 'its service';
+  const service = resolveBaseUrl(context, profile)?.value ?? 'its service';
   await confirmProfile(context, profile, confirmed, `write to ${service}`);
 }
 
@@ -101,7 +95,7 @@ export async function confirmProfile(
   }
   if (!stored?.protected || confirmed !== undefined) return;
   const reason = `Profile ${JSON.stringify(name)} is protected`;
-  if (!context.isInteractive) throw new UsageError(`${reason}, and this command is about to ${act}.`, info);
+  if (!context.prompts.isAvailable) throw new UsageError(`${reason}, and this command is about to ${act}.`, info);
   const question = `${reason}. To ${act}, type ${name}:`;
   await askText(context, question, (typed) => (typed === name ? true : `That is not ${name}. Ctrl-C sends nothing.`));
 }

@@ -73,7 +73,8 @@ export async function runCommand(
   run: CommandRun,
 ): Promise<number> {
   const { redact } = run.redactor;
-  const { io, env, clock, terminal } = deps;
+  const { io, env, clock } = deps;
+  const { terminal } = io;
   const format = chooseFormat(flags, env);
   // A terminal without a window, such as in a container, reports 0 columns: no room for a spinner.
   const hasWidth = !('columns' in terminal) || terminal.columns !== 0;
@@ -85,7 +86,7 @@ export async function runCommand(
     outputSink(sink, { clean, progress, signal: () => run.abortSignal, isOptional: sink === io.stderr });
   const clean = (text: string) => (isGitHub ? escapeWorkflowCommands(redact(text)) : redact(text));
   const [stdout, stderr] = [open(io.stdout, clean), open(io.stderr, clean)];
-  const ownIo = lazyIo(() => io.stdin, io.stdout, stderr);
+  const ownIo = lazyIo(() => io.stdin, { ...{ stdout: io.stdout, stderr, terminal } });
   const context = createContext({ ...deps, io: ownIo }, flags, progress, run.redactor);
   run.abortSignal = context.abortSignal;
 
@@ -119,6 +120,7 @@ export async function runCommand(
     if (flags.query !== undefined) await (await import('../output/query.ts')).compileQuery(flags.query);
     return await reported();
   } finally {
-    await context.close();
+    progress.stop();
+    for (const close of context.closers) await close();
   }
 }

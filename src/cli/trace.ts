@@ -2,6 +2,8 @@ import type { TraceEvent } from '../api/attempt.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Progress } from '../output/progress.ts';
 import { redactHeaders } from '../output/redact.ts';
+import { writeLine } from '../output/sink.ts';
+import type { Io } from '../platform/io.ts';
 
 function contentLines(mark: string, headers: Readonly<Record<string, string>>, body: string): string[] {
   const shown = Object.entries(redactHeaders(headers)).map(([name, value]) => `${name}: ${value}`);
@@ -31,14 +33,14 @@ function linesOf(event: TraceEvent, debug: boolean): readonly string[] {
 export interface TraceContext {
   readonly flags: Pick<GlobalFlags, 'verbose' | 'debug'>;
   readonly progress: Pick<Progress, 'countdown'>;
-  writeLine(text: string): Promise<void>;
+  readonly io: Io;
 }
 
 /** Creates the function that shows requests as -v and --debug ask for, and waits as progress. */
-export function createTrace({ flags: { verbose, debug }, progress, writeLine }: TraceContext) {
+export function createTrace({ flags: { verbose, debug }, progress, io }: TraceContext) {
   return (event: TraceEvent): void => {
     if (event.kind === 'wait') progress.countdown(event.ms, (left) => `waiting ${left} ${event.why}`);
     if (!verbose && !debug) return;
-    for (const line of linesOf(event, debug)) void writeLine(line);
+    for (const line of linesOf(event, debug)) void writeLine(io.stderr, line);
   };
 }

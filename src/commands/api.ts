@@ -53,7 +53,7 @@ export const api = () =>
         const headers = parseHeaders(options.header);
         if (!isWrite(method)) checkRead(method, data, idempotent);
         const source = data === undefined ? undefined : parseTextArgument(data);
-        if (isWrite(method)) await context.confirmWrite(options.confirm);
+        if (isWrite(method)) await context.prompts.confirmWrite(options.confirm);
 
         const http = await context.http();
         const path = resolveTypedPath(typedPath, http);

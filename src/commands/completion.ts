@@ -2,11 +2,10 @@ import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { FindLive } from '../cli/completion.ts';
 import type { Context } from '../cli/context.ts';
 import { leaf, programOf, run } from '../cli/leaf.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
 
 /** Makes the function that finds values as they were last listed. It requests nothing. */
 function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
-  const { env, config } = context;
+  const { config } = context;
   return async (kind) => {
     if (kind === 'profile') {
       return config.names().map((value) => ({ value, description: config.find(value)?.base_url ?? '' }));
@@ -14,9 +13,9 @@ function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
     const { activeProfile, resolveBaseUrl } = await import('../config/settings.ts');
     const { readKnownIds } = await import('../cli/known-ids.ts');
     // The line may name another profile or service.
-    const flags: GlobalFlags = { ...context.flags, ...program.opts() };
-    const profile = activeProfile(flags, env, config);
-    const baseUrl = resolveBaseUrl(flags, env, profile)?.value;
+    const settings = { ...context, flags: { ...context.flags, ...program.opts() } };
+    const profile = activeProfile(settings);
+    const baseUrl = resolveBaseUrl(settings, profile)?.value;
     return baseUrl === undefined ? [] : readKnownIds(context, { profile: profile.value, baseUrl }, kind);
   };
 }

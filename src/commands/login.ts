@@ -1,7 +1,7 @@
 import { fieldsOf, leaf, run } from '../cli/leaf.ts';
-import type { login as storeToken } from '../cli/login.ts';
 import { CONFIRM } from '../cli/options.ts';
 import { recordResult } from '../output/command-result.ts';
+import type { storeToken } from './login/shared/store-token.ts';
 
 export const login = () =>
   leaf('login', 'Store a service and its token in a profile', {
@@ -22,7 +22,7 @@ export const login = () =>
     .option('--no-verify', 'store without calling the service')
     .action(
       run(async (context, options) => {
-        const { login } = await import('../cli/login.ts');
-        return recordResult(await login(context, options));
+        const { storeToken } = await import('./login/shared/store-token.ts');
+        return recordResult(await storeToken(context, options));
       }),
     );

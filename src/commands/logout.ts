@@ -12,10 +12,11 @@ export const logout = () =>
       'partnerctl logout -o json  # for a script: forgotten says whether there was one',
     ],
   }).action(
-    run(async ({ flags, env, config, warn }) => {
+    run(async (context) => {
       const { findProfile, tokenKind } = await import('../config/profiles.ts');
       const { profileName } = await import('../config/settings.ts');
-      const name = profileName(flags, env, config).value;
+      const { config, env, warn } = context;
+      const name = profileName(context).value;
       const forgotten = tokenKind(findProfile(config, name)) !== 'none';
       await config.update(name, ({ token, token_command, ...rest }) => rest);
       if (env.PARTNER_TOKEN) await warn('PARTNER_TOKEN is set. Commands keep using it.');

@@ -40,7 +40,7 @@ export const provision = () =>
         const { provisionFleet } = await import('../provision/workflows.ts');
         const { approver } = await import('./provisioning/approve.ts');
         const { runResult } = await import('./provisioning/result.ts');
-        if (!check) await context.confirmWrite(confirm);
+        if (!check) await context.prompts.confirmWrite(confirm);
         const documents = await readManifests(context, files, options);
         if (check) return runResult(await checkManifests(documents, options, context.clock), context);
         const how = { ...options, approve: approver(context, options) };

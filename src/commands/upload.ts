@@ -66,7 +66,7 @@ export const upload = () =>
       run(async (context, files, options) => {
         const { checkPaths, transfer } = await import('./upload/shared/transfer.ts');
         checkPaths(files, options);
-        if (!options.dryRun) await context.confirmWrite(options.confirm);
+        if (!options.dryRun) await context.prompts.confirmWrite(options.confirm);
         return batchResult(transfer(context, files, options), FILES, context.signals);
       }),
     );

@@ -30,9 +30,8 @@ export const whoami = () =>
   }).action(
     run(async (context) => {
       const { profileInUse, resolveService } = await import('../config/settings.ts');
-      const { flags, env, config } = context;
-      const { baseUrl, token } = resolveService(flags, env, config);
-      const profile = profileInUse(flags, env, config);
+      const { baseUrl, token } = resolveService(context);
+      const profile = profileInUse(context);
       const { status, verified_by, error } = await verifyConfiguredToken(context);
       const identity = {
         profile: profile?.value ?? null,

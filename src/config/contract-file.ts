@@ -7,6 +7,8 @@ import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/lea
 import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/text.ts';
 import { damagedFile, JsonDirectory } from './json-directory.ts';
+import type { Profiles } from './profiles.ts';
+import { resolveService, type SettingsContext } from './settings.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */
 export interface ContractKey {
@@ -17,10 +19,15 @@ export interface ContractKey {
 /** The values that a profile has set or imported for a service. */
 export type StoredContract = Required<ContractLayers>;
 
+/** Returns what the contract in use is stored under. @throws as `resolveService` */
+export function contractKey(context: SettingsContext): ContractKey {
+  const { baseUrl, profile } = resolveService(context);
+  return { profile: profile.value, baseUrl: baseUrl.value };
+}
+
 /** What reading and changing the contract needs of a command. */
-export interface ContractContext {
-  readonly config: { readonly directory: string };
-  contractKey(): Promise<ContractKey>;
+export interface ContractContext extends SettingsContext {
+  readonly config: Profiles & { readonly directory: string };
   warn(text: string): Promise<void>;
 }
 
@@ -107,7 +114,7 @@ export function parseSettings(words: readonly string[]): ReadonlyMap<LeafName, s
 
 /** Sets overrides; undefined removes one. @returns old and new values @throws as `JsonDirectory.change` */
 export async function setLeaves(context: ContractContext, settings: ReadonlyMap<LeafName, string | undefined>) {
-  const key = await context.contractKey();
+  const key = contractKey(context);
   const about = { profile: key.profile, base_url: key.baseUrl };
   const before = await readContract(context, key);
   const entries = await openContract(context.config.directory, key);

@@ -18,6 +18,13 @@ export interface TokenSource extends Sourced<string> {
   readonly replaceHint: string;
 }
 
+/** What settings are found in: the flags, then the environment, then the profiles. */
+export interface SettingsContext {
+  readonly flags: Pick<GlobalFlags, 'profile' | 'baseUrl' | 'tokenFile'>;
+  readonly env: Environment;
+  readonly config: Profiles;
+}
+
 /** The name of the profile that applies, and what is stored under it: only the current one may not exist. */
 export interface ActiveProfile extends Sourced<string> {
   readonly stored: Profile | undefined;
@@ -36,16 +43,17 @@ export interface ServiceSettings {
 export const CURRENT = 'the current profile';
 
 /** Returns the name of the profile that applies, which need not exist. */
-export function profileName(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> {
+export function profileName({ flags, env, config }: SettingsContext): Sourced<string> {
   if (flags.profile !== undefined) return { value: flags.profile, from: '--profile' };
   if (env.PARTNER_PROFILE) return { value: env.PARTNER_PROFILE, from: 'PARTNER_PROFILE' };
-  return { value: profiles.current(), from: CURRENT };
+  return { value: config.current(), from: CURRENT };
 }
 
 /** Returns the profile that applies. @throws NotFoundError if a setting names one that does not exist */
-export function activeProfile(flags: GlobalFlags, env: Environment, profiles: Profiles): ActiveProfile {
-  const { value, from } = profileName(flags, env, profiles);
-  return { value, from, stored: from === CURRENT ? profiles.find(value) : findProfile(profiles, value, from) };
+export function activeProfile(context: SettingsContext): ActiveProfile {
+  const { config } = context;
+  const { value, from } = profileName(context);
+  return { value, from, stored: from === CURRENT ? config.find(value) : findProfile(config, value, from) };
 }
 
 /** The token in a file, or in standard input for `-`. */
@@ -62,31 +70,37 @@ function profileToken({ token, token_command: command }: Profile, profile: strin
 }
 
 /** Whether flags and environment name both the service and the token, and no profile. */
-function needsNoProfile(flags: GlobalFlags, env: Environment): boolean {
+function needsNoProfile({ flags, env }: SettingsContext): boolean {
   const namesProfile = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
   const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
-  return !namesProfile && namesService && givenToken(flags, env) !== undefined;
+  return !namesProfile && namesService && givenToken({ flags, env }) !== undefined;
 }
 
 /** Returns the profile that the service or the token comes from, and whose protection counts. @throws as `activeProfile` */
-export function profileInUse(flags: GlobalFlags, env: Environment, profiles: Profiles): ActiveProfile | undefined {
-  const profile = needsNoProfile(flags, env) ? undefined : activeProfile(flags, env, profiles);
+export function profileInUse(context: SettingsContext): ActiveProfile | undefined {
+  const profile = needsNoProfile(context) ? undefined : activeProfile(context);
   return profile?.stored && profile;
 }
 
-/** Determines the base URL; undefined if none is configured. @throws UsageError for a bad URL */
+/**
+ * Determines the base URL; undefined if none is configured. Requires no token.
+ * @param profile by default the one that applies
+ * @throws UsageError for a bad URL; as `activeProfile`
+ */
 export function resolveBaseUrl(
-  flags: GlobalFlags,
-  env: Environment,
-  { value: name, stored }: Omit<ActiveProfile, 'from'>,
+  context: SettingsContext,
+  { value: name, stored }: Omit<ActiveProfile, 'from'> = activeProfile(context),
 ): Sourced<string> | undefined {
+  const { flags, env } = context;
   const valid = (value: string, from: string) => ({ value: parseBaseUrl(value, from), from });
   if (flags.baseUrl !== undefined) return valid(flags.baseUrl, '--base-url');
   if (env.PARTNER_BASE_URL) return valid(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
   return stored?.base_url === undefined ? undefined : valid(stored.base_url, nameProfile(name));
 }
 
-function givenToken({ tokenFile }: GlobalFlags, { PARTNER_TOKEN: token }: Environment): TokenSource | undefined {
+function givenToken({ flags, env }: Omit<SettingsContext, 'config'>): TokenSource | undefined {
+  const { tokenFile } = flags;
+  const { PARTNER_TOKEN: token } = env;
   if (tokenFile !== undefined) return tokenFileSource(tokenFile);
   const replaceHint = 'Set a valid token, or unset it to use that of a profile.';
   return token ? { kind: 'text', value: token, from: 'PARTNER_TOKEN', replaceHint } : undefined;
@@ -97,16 +111,16 @@ function givenToken({ tokenFile }: GlobalFlags, { PARTNER_TOKEN: token }: Enviro
  * the profile. `readToken` reads the token.
  * @throws NotFoundError for an unknown profile, UsageError for a missing or invalid base URL
  */
-export function resolveService(flags: GlobalFlags, env: Environment, profiles: Profiles): ServiceSettings {
-  const profile = tolerantProfile(flags, env, profiles);
+export function resolveService(context: SettingsContext): ServiceSettings {
+  const profile = tolerantProfile(context);
   const { stored } = profile;
-  const baseUrl = resolveBaseUrl(flags, env, profile);
+  const baseUrl = resolveBaseUrl(context, profile);
   if (!baseUrl) {
     throw new UsageError('No base URL is configured.', {
       hint: 'Give --base-url, set PARTNER_BASE_URL, choose a profile with `partnerctl profile use <name>`, or create one with `partnerctl login`. To try without an account: `partnerctl sandbox run -- <command>`.',
     });
   }
-  const given = givenToken(flags, env);
+  const given = givenToken(context);
   if (given || !stored) return { profile, baseUrl, token: given, tokenService: undefined };
   const { base_url: own } = stored;
   // A token may go only to the origin that it is stored for.
@@ -116,11 +130,11 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
 }
 
 /** As `activeProfile`. In a container, another user may own the home directory: who needs no profile goes on without. */
-function tolerantProfile(flags: GlobalFlags, env: Environment, profiles: Profiles): ActiveProfile {
+function tolerantProfile(context: SettingsContext): ActiveProfile {
   try {
-    return activeProfile(flags, env, profiles);
+    return activeProfile(context);
   } catch (error) {
-    if (!(error instanceof LocalError && needsNoProfile(flags, env))) throw error;
+    if (!(error instanceof LocalError && needsNoProfile(context))) throw error;
     return { value: DEFAULT_PROFILE, from: CURRENT, stored: undefined };
   }
 }

@@ -1,4 +1,5 @@
 import { ListUnavailable, nameListFailure } from '../api/list.ts';
+import { resolveBaseUrl } from '../config/settings.ts';
 import type { ListedCronJob } from '../contract/resources.ts';
 import { InputError, isTokenRejected, NotFoundError, UsageError } from '../errors.ts';
 import { waitOutLeases } from '../state/lease.ts';
@@ -21,7 +22,7 @@ const NOTHING_CHANGED = 'Nothing was changed.';
 /** @throws UsageError unless the user confirms */
 async function confirmChange(context: CronContext, question: string, yes: boolean): Promise<void> {
   context.progress.stop();
-  if (yes || (context.isInteractive && (await context.confirm(question)))) return;
+  if (yes || (context.prompts.isAvailable && (await context.prompts.confirm(question)))) return;
   throw new UsageError(`Not confirmed. ${NOTHING_CHANGED}`, { hint: 'To answer in advance, add --yes.' });
 }
 
@@ -39,7 +40,7 @@ function unknownJobError(context: CronContext, named: string): NotFoundError {
 
 /** @throws UsageError without a base URL; as `findAgent` */
 async function identify(context: CronContext, named: NamedJob): Promise<JobIdentity> {
-  const origin = await context.baseUrl();
+  const origin = resolveBaseUrl(context)?.value;
   if (origin === undefined) throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
   return { origin, agent_id: await findAgent(context, named), name: named.name };
 }

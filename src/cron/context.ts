@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { Http } from '../api/http.ts';
+import type { SettingsContext } from '../config/settings.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 
-export interface CronContext {
+export interface CronContext extends SettingsContext {
   readonly clock: Clock;
   readonly abortSignal: AbortSignal;
-  readonly isInteractive: boolean;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly prompts: { readonly isAvailable: boolean; confirm(question: string): Promise<boolean> };
   readonly io: { readonly stdin: Readable };
   /** Shows what is being done, with a countdown if `limitMs` is given. Whoever called the feature stops it. */
   readonly progress: {
@@ -17,10 +17,7 @@ export interface CronContext {
   };
   http(): Promise<Http>;
   log(): Promise<Log>;
-  /** The base URL of the service; undefined if none is configured. */
-  baseUrl(): Promise<string | undefined>;
   warn(text: string): Promise<void>;
-  confirm(question: string): Promise<boolean>;
   /** Returns the command line to type, with the global flags that this command was given. */
   command(words: readonly string[]): string;
 }

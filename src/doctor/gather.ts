@@ -1,27 +1,19 @@
 import type { Http } from '../api/http.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
-import type { ProfileStore } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { profileInUse, resolveService } from '../config/settings.ts';
 import { PartnerctlError } from '../errors.ts';
-import type { Environment } from '../platform/io.ts';
-import type { StateLocation } from '../state/location.ts';
+import { type LocationContext, stateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
 import { readService } from './read-service.ts';
 
 /** What the checks need of a command. */
-export interface DoctorContext {
-  readonly version: string;
-  readonly nodeVersion: string;
-  readonly config: ProfileStore;
-  readonly flags: GlobalFlags;
-  readonly env: Environment;
+export interface DoctorContext extends LocationContext {
+  readonly runtime: LocationContext['runtime'] & { readonly version: string; readonly nodeVersion: string };
   readonly signals: { readonly interrupt: AbortSignal };
   /** Aborts at an interrupt, and when the time of the command is up. */
   readonly abortSignal: AbortSignal;
   readonly progress: { start(text: string): void };
   http(): Promise<Http>;
-  stateLocation(): Promise<StateLocation>;
   log(): Promise<Log>;
 }
 
@@ -54,7 +46,7 @@ async function attempt<Value>(
 }
 
 async function inspectState(context: DoctorContext) {
-  const location = await context.stateLocation();
+  const location = stateLocation(context);
   const log = await context.log();
   await log.check();
   await log.read();
@@ -64,8 +56,9 @@ async function inspectState(context: DoctorContext) {
 
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */
 export async function gatherFacts(context: DoctorContext) {
-  const { version, nodeVersion, env, config, flags, abortSignal } = context;
-  const resolve = () => ({ ...resolveService(flags, env, config), profile: profileInUse(flags, env, config) });
+  const { env, abortSignal } = context;
+  const { version, nodeVersion } = context.runtime;
+  const resolve = () => ({ ...resolveService(context), profile: profileInUse(context) });
   const settings = await attempt(context, 'the settings', resolve);
   const url = settings.value?.baseUrl.value;
   const proxy = url === undefined ? undefined : await attempt(context, 'the proxy', () => proxyFor(url, env));

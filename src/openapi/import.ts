@@ -1,4 +1,4 @@
-import { type ContractContext, readContract, writeImported } from '../config/contract-file.ts';
+import { type ContractContext, contractKey, readContract, writeImported } from '../config/contract-file.ts';
 import { Contract } from '../contract/contract.ts';
 import { LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { InputError } from '../errors.ts';
@@ -27,7 +27,7 @@ function compare(before: Contract, after: Contract, proposals: readonly Proposal
 
 /** Compares a document with what was imported before. @throws UsageError, InputError; as `readContract` */
 export async function readImport(context: DocumentContext & ContractContext, source: string) {
-  const key = await context.contractKey();
+  const key = contractKey(context);
   const { from, text } = await readOpenApi(source, context);
   const document = await openDocument(text).catch((error: unknown) => {
     const why = errorMessage(error);

@@ -49,6 +49,7 @@ export function createRedactor(secrets: readonly string[]) {
   secrets.forEach(add);
   return {
     add,
+    /** Lets all later output show a secret: what a command issues is its answer, even if PARTNER_TOKEN holds it too. */
     remove(secret: string): void {
       known.delete(secret);
       pattern = undefined;

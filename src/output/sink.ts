@@ -2,6 +2,7 @@ import { describeFileError, OutputError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import type { Sink } from '../platform/io.ts';
 import type { Progress } from './progress.ts';
+import { sanitizeLine } from './sanitize.ts';
 
 /** `process.stdout` or `process.stderr`. */
 type OutputStream = NodeJS.WritableStream & Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'rows'>>;
@@ -117,4 +118,12 @@ export function outputSink(sink: Sink, { clean, progress, signal, isOptional = f
   };
   // The size follows that of the original sink, even after a resize.
   return Object.assign(Object.create(sink), { write });
+}
+
+/** Writes a line for people: cleaned of terminal controls, and wrapped in a terminal. */
+export async function writeLine(sink: Sink, text: string): Promise<void> {
+  const line = sanitizeLine(text);
+  if (!sink.isTTY) return sink.write(`${line}\n`);
+  const { wrapText } = await import('./wrap.ts');
+  await sink.write(`${wrapText(line, sink.columns, '  ')}\n`);
 }

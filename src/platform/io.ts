@@ -20,18 +20,19 @@ export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean; readonly isRaw?: boolean };
   readonly stdout: Sink;
   readonly stderr: Sink;
+  /** The terminal behind stderr, for the spinner and for questions. */
+  readonly terminal: NodeJS.WritableStream;
 }
 
 /** The environment variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Creates an `Io` that opens standard input only when it is used, which saves start-up time. */
-export function lazyIo(stdin: () => Io['stdin'], stdout: Sink, stderr: Sink): Io {
+export function lazyIo(stdin: () => Io['stdin'], others: Omit<Io, 'stdin'>): Io {
   return {
     get stdin() {
       return stdin();
     },
-    stdout,
-    stderr,
+    ...others,
   };
 }

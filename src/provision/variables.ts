@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { parseBaseUrl } from '../config/base-url.ts';
+import { resolveBaseUrl } from '../config/settings.ts';
 import type { CronContext } from '../cron/context.ts';
 import { UsageError } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
@@ -8,7 +9,7 @@ import { problemsError } from '../yaml/problem.ts';
 import { readSource } from '../yaml/sources.ts';
 import { parseRows, type Table } from './rows.ts';
 
-export type VariablesContext = Pick<CronContext, 'env' | 'io' | 'abortSignal' | 'baseUrl' | 'warn'>;
+export type VariablesContext = Pick<CronContext, 'flags' | 'env' | 'config' | 'io' | 'abortSignal' | 'warn'>;
 
 /** The options that give variables their values. */
 export interface VariableOptions {
@@ -48,10 +49,8 @@ const SERVICE = 'service';
 const OTHER = { key: 'external_space_id', hint: 'a manifest is an argument, and no value of --var-file' };
 
 /** Reads the file of --var-file: a mapping of names to texts. @throws InputError; UsageError if it is for another service */
-async function readVariableFile(
-  { env, io, abortSignal, baseUrl }: VariablesContext,
-  path: string,
-): Promise<ReadonlyMap<string, string>> {
+async function readVariableFile(context: VariablesContext, path: string): Promise<ReadonlyMap<string, string>> {
+  const { env, io, abortSignal } = context;
   const source = await readSource(path, io.stdin, abortSignal);
   const { documents, problems } = readYaml([source], {
     schema: v.record(v.string(), v.string()),
@@ -63,7 +62,8 @@ async function readVariableFile(
   const values = new Map(documents.flatMap(({ value }) => Object.entries(value)));
   const service = values.get(SERVICE);
   values.delete(SERVICE);
-  const [wanted, used] = [service === undefined ? undefined : parseBaseUrl(service, source.name), await baseUrl()];
+  const wanted = service === undefined ? undefined : parseBaseUrl(service, source.name);
+  const used = resolveBaseUrl(context)?.value;
   if (wanted !== undefined && used !== undefined && wanted !== used) {
     throw new UsageError(`The variables in ${source.name} are for ${wanted}, not for ${used}.`, {
       hint: 'Select the profile of that service, or give another --var-file. Nothing was sent.',

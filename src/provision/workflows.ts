@@ -1,4 +1,5 @@
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
+import { resolveBaseUrl } from '../config/settings.ts';
 import type { CronContext } from '../cron/context.ts';
 import { openJobs } from '../cron/ensure-jobs.ts';
 import { UsageError } from '../errors.ts';
@@ -20,7 +21,7 @@ export interface ProvisionContext extends Omit<CronContext, 'progress'> {
   readonly progress: CronContext['progress'] & { update(text: string): void };
   readonly random: () => number;
   readonly signals: { readonly interrupt: AbortSignal };
-  readonly flags: { readonly retries?: number | undefined };
+  readonly flags: CronContext['flags'] & { readonly retries?: number | undefined };
   notice(text: string): Promise<void>;
 }
 
@@ -192,7 +193,7 @@ export async function applyPlanFile(
     ...options
   }: Omit<FleetOptions, 'createBeside'> & ApplyOptions & { readonly limit?: number | undefined },
 ): Promise<AsyncGenerator<SpacePlan>> {
-  const { id, spaces, create_beside, jobs_listed } = await readPlan(path, await context.baseUrl(), input);
+  const { id, spaces, create_beside, jobs_listed } = await readPlan(path, resolveBaseUrl(context)?.value, input);
   const all = spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));
   const ids = new Set(all.map(({ manifest }) => manifest.external_space_id));
   const createBeside = create_beside.filter((id) => ids.has(id));

@@ -1,14 +1,12 @@
 import { hash } from 'node:crypto';
 import { isAbsolute, join } from 'node:path';
+import { activeProfile, type SettingsContext } from '../config/settings.ts';
 import { UsageError } from '../errors.ts';
-import type { Environment } from '../platform/io.ts';
 
-export interface LocationSources {
-  readonly flag: string | undefined;
-  readonly env: Environment;
-  readonly profile?: string | undefined;
-  readonly platform: NodeJS.Platform;
-  readonly home: string;
+/** What names the place of the state. */
+export interface LocationContext extends SettingsContext {
+  readonly flags: SettingsContext['flags'] & { readonly state?: string | undefined };
+  readonly runtime: { readonly platform: NodeJS.Platform; readonly home: string };
 }
 
 export interface StateLocation {
@@ -21,7 +19,7 @@ export interface StateLocation {
   readonly from: '--state' | 'PARTNER_STATE' | 'profile' | 'default';
 }
 
-function stateDirectory({ env, platform, home }: LocationSources): string {
+function stateDirectory({ env, runtime: { platform, home } }: LocationContext): string {
   const { XDG_STATE_HOME: xdg, LOCALAPPDATA: local } = env;
   if (xdg && isAbsolute(xdg)) return join(xdg, 'partnerctl');
   if (platform === 'win32' && local) return join(local, 'partnerctl');
@@ -88,18 +86,19 @@ function parseAddress(address: string, kind: 'postgres' | 'git', from: StateLoca
 /**
  * Returns where the state is: the flag, else `PARTNER_STATE`, else the profile's `state`, else `partnerctl/state.jsonl`
  * in the platform's state directory. An empty variable counts as unset, and so does a relative XDG_STATE_HOME.
+ * @param flag instead of --state
  * @throws UsageError if the flag is empty, the address is of no known kind, or the user has no home directory
  */
-export function stateLocation(sources: LocationSources): StateLocation {
-  const { flag, env, profile } = sources;
+export function stateLocation(context: LocationContext, flag = context.flags.state): StateLocation {
+  const { env } = context;
   if (flag === '') throw new UsageError('--state needs a file name.', { hint: 'Is the shell variable in it unset?' });
   const settings = [
     ['--state', flag],
     ['PARTNER_STATE', env.PARTNER_STATE],
-    ['profile', profile],
+    ['profile', flag || env.PARTNER_STATE ? undefined : activeProfile(context).stored?.state],
   ] as const;
   const [from, set] = settings.find(([, value]) => value) ?? (['default', undefined] as const);
-  const address = set ?? join(stateDirectory(sources), 'state.jsonl');
+  const address = set ?? join(stateDirectory(context), 'state.jsonl');
   const kind = storeKind(address, from);
   if (!kind) return { kind: 'file', address, password: undefined, path: address, from };
   const url = parseAddress(address, kind, from);
@@ -107,5 +106,5 @@ export function stateLocation(sources: LocationSources): StateLocation {
   url.password = '';
   const shown = url.href;
   const name = `state-${hash('sha256', shown, 'hex').slice(0, 16)}.jsonl`;
-  return { kind, address: shown, password, path: join(stateDirectory(sources), name), from };
+  return { kind, address: shown, password, path: join(stateDirectory(context), name), from };
 }

@@ -41,7 +41,8 @@ export interface StoreDeps {
   readonly env: Environment;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly addSecret: (text: string) => void;
+  /** What all output must not show. */
+  readonly redactor: { add(secret: string): void; redact(text: string): string };
   readonly warn: (text: string) => Promise<void>;
   /** Ends every wait. */
   readonly signal: AbortSignal;

@@ -5,10 +5,6 @@ import { fileLog } from './file-log.ts';
 import type { StateLocation } from './location.ts';
 import { type Author, Log, type LogDriver, type StoreDeps } from './log.ts';
 
-export interface OpenDeps extends StoreDeps {
-  readonly redact: (text: string) => string;
-}
-
 /** How long the log may be used after the command was interrupted, to record what was created. */
 const GRACE_MS = 5000;
 
@@ -60,8 +56,8 @@ function beginNotice(kind: StateLocation['kind'], env: Environment): ((label: st
 }
 
 /** Opens a log, which connects when first used. The caller closes it. @throws UsageError for an invalid address */
-export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
-  const { env, clock, location, signal, warn } = deps;
+export async function openLog(deps: StoreDeps): Promise<Log> {
+  const { env, clock, location, signal, redactor, warn } = deps;
   const onBegin = beginNotice(location.kind, env);
   // A file never waits.
   const store = location.kind === 'file' ? undefined : delayed(signal, clock);
@@ -72,7 +68,7 @@ export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
     driver,
     author: authorOf(env),
     clock,
-    redact,
+    redact: redactor.redact,
     mustExist: location.kind === 'git' && Boolean(env.CI),
     interrupt,
     end,

@@ -36,12 +36,12 @@ function sslOf(sslmode: string | undefined, host: string): false | 'require' | '
  * and the server refuses parameters that it does not know.
  * @throws UsageError for an sslmode that is not encrypted
  */
-function readAddress({ location, env, addSecret }: StoreDeps) {
+function readAddress({ location, env, redactor }: StoreDeps) {
   const url = new URL(location.address);
   const { table = 'partnerctl_state', sslmode, host: socket, ...settings } = Object.fromEntries(url.searchParams);
   const host = socket || decodeURIComponent(url.hostname) || 'localhost';
   const password = location.password ?? env.PGPASSWORD ?? '';
-  if (password) addSecret(password);
+  if (password) redactor.add(password);
   const server = {
     host,
     port: Number(url.port || 5432),

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { type ContractContext, readContract } from '../config/contract-file.ts';
+import { type ContractContext, contractKey, readContract } from '../config/contract-file.ts';
+import { resolveBaseUrl } from '../config/settings.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { Contract } from '../contract/contract.ts';
 import { InterruptedError, isCtrlC, NoReplyError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { emitted } from '../platform/emitted.ts';
 import { errorMessage } from '../platform/error-code.ts';
-import type { Environment } from '../platform/io.ts';
 import { type Delivery, headerValue, type SentWebhook } from './delivery.ts';
 import { type Payload, readPayload } from './payload.ts';
 import { startReceiver } from './receiver.ts';
@@ -18,12 +18,9 @@ import { createVerifier, parseScheme, type SchemeOptions, type Verifier } from '
 /** What listening needs of a command. `abortSignal`: Ctrl-C or --timeout. */
 export interface ListenContext extends ContractContext {
   readonly clock: Clock;
-  readonly env: Environment;
   readonly abortSignal: AbortSignal;
-  baseUrl(): Promise<string | undefined>;
-  addSecret(text: string): void;
-  /** Changes a text that contains a secret of this tool. */
-  redact(text: string): string;
+  /** What all output must not show. */
+  readonly redactor: { add(secret: string): void; redact(text: string): string };
   notice(text: string): Promise<void>;
 }
 
@@ -74,7 +71,7 @@ async function openVerifier(context: ListenContext, { scheme, secretFile }: List
   const secrets = await readWebhookSecrets(secretFile, context.env, context.abortSignal);
   const hint = 'Set PARTNER_WEBHOOK_SECRET, or give --secret-file <path>.';
   if (!secrets) throw new UsageError('--verify needs the secret of the webhook.', { hint });
-  secrets.forEach(context.addSecret);
+  secrets.forEach(context.redactor.add);
   return createVerifier(scheme, secrets);
 }
 
@@ -110,7 +107,7 @@ function createHandler(
   { verifier, target }: { readonly verifier: Verifier; readonly target: Target | undefined },
   show: (handled: HandledDelivery) => Promise<boolean>,
 ): (sent: SentWebhook) => Promise<number> {
-  const { clock, abortSignal, redact, notice, warn } = context;
+  const { clock, abortSignal, redactor, notice, warn } = context;
   /** The deliveries in progress, those accepted, and those whose senders will repeat them, by id. */
   const known = new Map<string, KnownDelivery>();
 
@@ -135,7 +132,7 @@ function createHandler(
     const verdict = verifier(sent, now);
     const ownId = ownIdOf(sent, scheme);
     const delivery_id = ownId ?? `sha256:${hash('sha256', sent.body, 'hex')}`;
-    const headers = sent.headers.filter(([, value]) => redact(value) === value);
+    const headers = sent.headers.filter(([, value]) => redactor.redact(value) === value);
     const delivery = { delivery_id, received_at: new Date(now).toISOString(), ...verdict, headers, body: sent.body };
     if (verdict.verification === 'failed' || verdict.verification === 'unsigned') {
       await show({ delivery, status: 401, saved: null });
@@ -170,8 +167,8 @@ export async function* listen(
 ): AsyncGenerator<ListenEvent, void, void> {
   const { port, path, directory, target: url, exitAfter = Number.POSITIVE_INFINITY } = listening;
   const verifier = await openVerifier(context, listening);
-  const hasService = (await context.baseUrl()) !== undefined;
-  const contract = new Contract(hasService ? await readContract(context, await context.contractKey()) : undefined);
+  const hasService = resolveBaseUrl(context) !== undefined;
+  const contract = new Contract(hasService ? await readContract(context, contractKey(context)) : undefined);
   if (directory !== undefined) await createDirectory(directory);
   const target = url && (await openTarget(url, context.env));
   let hasReader = true;

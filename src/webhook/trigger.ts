@@ -19,7 +19,7 @@ export interface TriggerContext {
   readonly env: Environment;
   readonly abortSignal: AbortSignal;
   readonly progress: { start(text: string): void };
-  addSecret(text: string): void;
+  readonly redactor: { add(secret: string): void };
   notice(text: string): Promise<void>;
 }
 
@@ -61,10 +61,10 @@ function outcomeOf(delivery: v.InferOutput<typeof deliverySchema>) {
  *   any other status; ServiceError if it does not respond; the signal's reason
  */
 export async function trigger(context: TriggerContext, options: TriggerOptions) {
-  const { env, abortSignal: signal, progress, addSecret, notice } = context;
+  const { env, abortSignal: signal, progress, redactor, notice } = context;
   const { source: source_id, session: session_id, text, to } = options;
   const secrets = to === undefined ? undefined : await readWebhookSecrets(undefined, env, signal);
-  for (const each of [env.PARTNER_SANDBOX_KEY, ...(secrets ?? [])]) if (each) addSecret(each);
+  for (const each of [env.PARTNER_SANDBOX_KEY, ...(secrets ?? [])]) if (each) redactor.add(each);
   const { url, key } = findSandbox(env);
   if (to !== undefined && !secrets) await notice('The delivery is unsigned: PARTNER_WEBHOOK_SECRET is not set.');
   progress.start('Waiting for the receiver');

@@ -9,8 +9,10 @@ import { expect, onTestFinished } from 'vitest';
 import { type Meta, metaOf } from '../../src/cli/leaf.ts';
 import type { Signals } from '../../src/cli/signals.ts';
 import { allCommands } from '../../src/commands/all.ts';
+import { DEFAULT_PROFILE, type Profiles } from '../../src/config/profiles.ts';
 import { COMMON_EXITS, EXIT, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
+import { createRedactor } from '../../src/output/redact.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { memorySink } from './sinks.ts';
 
@@ -181,21 +183,27 @@ export function errorIn(stderr: string): JsonError {
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const home = options.env?.HOME ?? tempDirectory();
   const { columns, rows } = options;
-  const terminal = { isTTY: columns !== undefined, columns, rows };
-  const stdout = memorySink({ ...terminal, onWrite: options.onStdout });
-  const stderr = memorySink({ ...terminal, onWrite: options.onStderr });
+  const screen = { isTTY: columns !== undefined, columns, rows };
+  const stdout = memorySink({ ...screen, onWrite: options.onStdout });
+  const stderr = memorySink({ ...screen, onWrite: options.onStderr });
   const code = await main(argv, {
-    io: { stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]), stdout, stderr },
+    io: {
+      stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]),
+      stdout,
+      stderr,
+      terminal: options.terminal ?? new PassThrough(),
+    },
     env: { HOME: home, ...options.env },
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     signals: options.signals ?? manualSignals(),
-    platform: process.platform,
-    home,
-    version: '0.0.0-test',
-    nodeVersion: options.nodeVersion ?? process.versions.node,
-    selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
-    terminal: options.terminal ?? new PassThrough(),
+    runtime: {
+      version: '0.0.0-test',
+      nodeVersion: options.nodeVersion ?? process.versions.node,
+      platform: process.platform,
+      home,
+      selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
+    },
   });
   const isJson = (argv[argv.indexOf('-o') + 1] ?? options.env?.PARTNER_OUTPUT) === 'json';
   const isOther = ['--query', '--dry-run', '--schema', '--help', '--rows'].some((option) => argv.includes(option));
@@ -225,4 +233,13 @@ export function partnerctl(baseUrl: string, argv: readonly string[], options: Ru
 export function withDefaults(defaults: readonly string[], given: readonly string[]): string[] {
   const kept = defaults.filter((_, index) => !given.includes(defaults[index - (index % 2)] ?? ''));
   return [...kept, ...given];
+}
+
+/** No profile is stored. */
+export const NO_PROFILES: Profiles = { current: () => DEFAULT_PROFILE, names: () => [], find: () => undefined };
+
+/** What a feature needs to find the settings and the state: without profiles, and with a home of its own. */
+export function settingsContext() {
+  const runtime = { platform: process.platform, home: tempDirectory() };
+  return { flags: {}, env: {}, config: NO_PROFILES, runtime, redactor: createRedactor([]) };
 }

@@ -58,7 +58,7 @@ export async function formatSummary(
 export function openReport(
   title: string,
   summaryFile: string | undefined,
-  { env, redact, warn }: Context,
+  { env, redactor: { redact }, warn }: Context,
   annotate?: (lines: string) => Promise<void>,
 ) {
   const page = isGitHubActions(env) ? env.GITHUB_STEP_SUMMARY : undefined;

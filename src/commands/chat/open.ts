@@ -20,8 +20,8 @@ export const open = () =>
         const { parseSource } = await import('../../chat/source.ts');
         const { openChatPrompt } = await import('./shared/chat-prompt.ts');
         const source = parseSource(options);
-        await context.confirmWrite(confirm);
-        if (!context.isInteractive) {
+        await context.prompts.confirmWrite(confirm);
+        if (!context.prompts.isAvailable) {
           throw new UsageError('`chat open` needs a terminal.', { hint: 'In a script, use `chat send --wait`.' });
         }
         await openChat(context, source, session_id, () => openChatPrompt(context));

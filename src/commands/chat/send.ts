@@ -39,7 +39,7 @@ export const send = () =>
         const { parseSource } = await import('../../chat/source.ts');
         if (rows === undefined) {
           const from = parseSource({ source, agent, space });
-          await context.confirmWrite(confirm);
+          await context.prompts.confirmWrite(confirm);
           const { sendOne } = await import('./shared/send-and-wait.ts');
           return await sendOne(context, { ...message, source: from, session_id: session ?? '', text });
         }
@@ -50,7 +50,7 @@ export const send = () =>
         }
         const isNamed = source !== undefined || agent !== undefined || space !== undefined;
         const from = isNamed ? parseSource({ source, agent, space }) : undefined;
-        if (!dryRun) await context.confirmWrite(confirm);
+        if (!dryRun) await context.prompts.confirmWrite(confirm);
         const { sendRows } = await import('./shared/send-rows.ts');
         return await sendRows(context, rows, { source: from, session_id: session, concurrency, dryRun });
       }),

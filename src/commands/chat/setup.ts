@@ -30,9 +30,9 @@ export const setup = () =>
         const { setUpChatSource } = await import('../../api/calls.ts');
         const references = await import('../../api/references.ts');
         const [ofSpace, ofAgent] = [references.parseReference(space), references.parseAgentReference(agent)];
-        await context.confirmWrite(confirm);
+        await context.prompts.confirmWrite(confirm);
         // A write is refused while the address of the state is invalid, although this one keeps nothing there.
-        await context.stateLocation();
+        (await import('../../state/location.ts')).stateLocation(context);
         const http = await context.http();
         context.progress.start('Setting up the chat');
         const spaceId = await references.resolveSpaceId(http, ofSpace);

@@ -27,9 +27,10 @@ export const show = () =>
     .addOption(new Option('--source <source>', 'only the values from this source').choices(SOURCES))
     .action(
       run(async (context, prefix = '', { source: wanted }) => {
-        const { findLeaf, readContract } = await import('../../config/contract-file.ts');
-        const hasService = (await context.baseUrl()) !== undefined;
-        const stored = hasService ? await readContract(context, await context.contractKey()) : undefined;
+        const { contractKey, findLeaf, readContract } = await import('../../config/contract-file.ts');
+        const { resolveBaseUrl } = await import('../../config/settings.ts');
+        const hasService = resolveBaseUrl(context) !== undefined;
+        const stored = hasService ? await readContract(context, contractKey(context)) : undefined;
         const leaves = new Contract(stored).leaves().filter(({ name }) => name.startsWith(prefix));
         if (leaves.length === 0) findLeaf(prefix);
         const shown = leaves.filter(({ source }) => wanted === undefined || source === wanted);

@@ -87,7 +87,7 @@ export const create = () =>
           const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
           return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
         }
-        if (!dryRun) await context.confirmWrite(confirm);
+        if (!dryRun) await context.prompts.confirmWrite(confirm);
         const { wanted, isNamed } = await readWanted(context, files, instructions, options);
         const { openJobs } = await import('../../cron/ensure-jobs.ts');
         const { JOB_BATCH, toOneResult } = await import('./shared/job-batch.ts');

@@ -67,15 +67,15 @@ export const reconcile = () =>
         const { reconcileJobs } = await import('../../cron/find-lost.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { JobLists, listNamedJobs } = await import('../../cron/job-list.ts');
-        const { clock, abortSignal: signal, isInteractive, progress } = context;
+        const { clock, abortSignal: signal, prompts, progress } = context;
         const http = await context.http();
         const deps = {
           ...{ origin: http.baseUrl, log: await context.log(), clock, signal },
           lists: new JobLists({ list: () => listNamedJobs(http), clock, hint: () => adoptOrForget(context) }),
           async isNotCreated({ data, at }: JobReservation) {
-            if (assumeNotCreated || !isInteractive) return assumeNotCreated;
+            if (assumeNotCreated || !prompts.isAvailable) return assumeNotCreated;
             const job = `job ${JSON.stringify(data.name)} of agent ${data.agent_id} (reserved ${at})`;
-            return await context.confirm(`The service does not list ${job}. Treat it as not created?`);
+            return await prompts.confirm(`The service does not list ${job}. Treat it as not created?`);
           },
           onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
         };

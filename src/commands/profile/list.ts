@@ -6,10 +6,11 @@ export const list = () =>
     json: '[{name, base_url, token, current, protected}]',
     examples: ['partnerctl profile list  # show every profile and its service'],
   }).action(
-    run(async ({ flags, env, config }) => {
+    run(async (context) => {
       const { tokenKind } = await import('../../config/profiles.ts');
       const { profileName } = await import('../../config/settings.ts');
-      const current = profileName(flags, env, config).value;
+      const { config } = context;
+      const current = profileName(context).value;
       const items = config.names().map((name) => {
         const { base_url = null, protected: isProtected = false, ...profile } = config.find(name) ?? {};
         return { name, base_url, token: tokenKind(profile), current: name === current, protected: isProtected };

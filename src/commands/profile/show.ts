@@ -9,10 +9,11 @@ export const show = () =>
   })
     .argument('[profile]', 'the profile; the current one by default')
     .action(
-      run(async ({ flags, env, config }, typedName) => {
+      run(async (context, typedName) => {
         const { findProfile, tokenKind } = await import('../../config/profiles.ts');
         const { profileName } = await import('../../config/settings.ts');
-        const name = typedName ?? profileName(flags, env, config).value;
+        const { config } = context;
+        const name = typedName ?? profileName(context).value;
         const profile = findProfile(config, name);
         return recordResult({
           name,

@@ -25,9 +25,9 @@ export function approver(
         hint: 'Select some of them with --only, or allow more.',
       });
     }
-    if (spaces <= FEW || yes || !context.isInteractive) return;
+    if (spaces <= FEW || yes || !context.prompts.isAvailable) return;
     context.progress.stop();
-    if (await context.confirm(`${totalOf(plans, 'planned')} Go on?`)) return;
+    if (await context.prompts.confirm(`${totalOf(plans, 'planned')} Go on?`)) return;
     throw new UsageError('Not confirmed. Nothing was sent.', { hint: 'To answer in advance, add --yes.' });
   };
 }

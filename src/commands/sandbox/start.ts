@@ -45,7 +45,7 @@ export const start = () =>
       run(async (context, options) => {
         const { startSandbox } = await import('./shared/start-sandbox.ts');
         const started = await startSandbox(options, context);
-        context.revealSecret(started.sandbox.token);
+        context.redactor.remove(started.sandbox.token);
         return { kind: 'stream', events: serve(started, context, options.data) };
       }),
     );

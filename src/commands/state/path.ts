@@ -11,7 +11,7 @@ export const path = () =>
     ],
   }).action(
     run(async (context) => {
-      const { address, from } = await context.stateLocation();
+      const { address, from } = (await import('../../state/location.ts')).stateLocation(context);
       return reportResult({ path: address, from }, [{ indent: 0, text: address }]);
     }),
   );

@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type ChatPrompt, openChat } from '../../../src/chat/open.ts';
 import { HISTORY } from '../../support/chat.ts';
 import { sendJson, startFakeService } from '../../support/fake-service.ts';
-import { fastClock, tempDirectory, tinyRandom } from '../../support/run.ts';
+import { fastClock, settingsContext, tinyRandom } from '../../support/run.ts';
 import { client } from '../api/http-client.ts';
 
 /** Types a message into a conversation, and leaves after some polls. @returns what the prompt said, without the greeting */
@@ -27,12 +26,10 @@ async function talk(polls: number, isShown: boolean): Promise<string[]> {
     random: tinyRandom,
     signals: { interrupt: never },
     abortSignal: never,
-    flags: {},
+    ...settingsContext(),
     progress: { start: () => undefined, update: () => undefined },
     command: (words: readonly string[]) => ['partnerctl', ...words].join(' '),
     http: async () => http,
-    stateLocation: async () => ({ path: join(tempDirectory(), 'state.jsonl') }),
-    redact: (text: string) => text,
     warn: async () => undefined,
   };
   const said: string[] = [];

@@ -3,7 +3,7 @@ import { runTests, type TestCase, type TestResult } from '../../../src/chat/run-
 import { InterruptedError } from '../../../src/errors.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
 import { sendJson, startFakeService } from '../../support/fake-service.ts';
-import { fastClock } from '../../support/run.ts';
+import { fastClock, settingsContext } from '../../support/run.ts';
 import { client } from '../api/http-client.ts';
 
 type Test = TestCase['test'];
@@ -18,13 +18,12 @@ async function hold(
 ) {
   const http = client(baseUrl).http;
   const context = {
-    ...{ clock, random: Math.random, env: {}, flags: {} },
+    ...settingsContext(),
+    ...{ clock, random: Math.random },
     signals: { interrupt: interrupt.signal },
     abortSignal: interrupt.signal,
     command: () => '',
     http: async () => http,
-    stateLocation: async () => ({ path: '' }),
-    redact: (text: string) => text,
     warn: async () => undefined,
   };
   const target = { source_id: 'src_1', external_space_id: null, space_id: null, agent_id: null, agent: null };

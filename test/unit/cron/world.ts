@@ -18,6 +18,7 @@ import { Log } from '../../../src/state/log.ts';
 import { decode, type LogRecord } from '../../../src/state/record.ts';
 import type { SendOptions } from '../../../src/state/reserve-and-send.ts';
 import { Standings } from '../../../src/state/standing.ts';
+import { NO_PROFILES } from '../../support/run.ts';
 
 const ORIGIN = 'https://partner.test/v1';
 
@@ -349,10 +350,18 @@ export class Process {
       return true;
     };
     return {
-      ...{ clock, abortSignal, command, confirm, isInteractive: true, env: {}, io: { stdin: process.stdin } },
+      ...{
+        clock,
+        abortSignal,
+        command,
+        prompts: { isAvailable: true, confirm },
+        env: {},
+        io: { stdin: process.stdin },
+      },
       progress: { start: none, countdown: none, stop: none },
       http: () => Promise.reject(new Error('The service is not called.')),
-      baseUrl: async () => ORIGIN,
+      flags: { baseUrl: ORIGIN },
+      config: NO_PROFILES,
       warn: async () => undefined,
       log: async () => log,
     };

@@ -4,7 +4,7 @@ import { stateLocation } from '../../../src/state/location.ts';
 import type { Log } from '../../../src/state/log.ts';
 import { openLog } from '../../../src/state/open-log.ts';
 import { propertyRuns } from '../../support/properties.ts';
-import { tempDirectory } from '../../support/run.ts';
+import { settingsContext, tempDirectory } from '../../support/run.ts';
 import { storeKinds } from '../../support/stores.ts';
 
 /* What every kind of store guarantees. `npm test` checks the file, and the slow tests all kinds. */
@@ -13,15 +13,14 @@ const AUTHOR = { user: 'ada', pid: process.pid };
 
 /** Opens the store at a URL, as one command of one machine does. */
 async function open(address: string, signal = new AbortController().signal) {
-  const home = tempDirectory();
-  const env = { HOME: home, GITHUB_ACTOR: AUTHOR.user };
+  const context = settingsContext();
+  const env = { HOME: context.runtime.home, GITHUB_ACTOR: AUTHOR.user };
   const log: Log = await openLog({
-    location: stateLocation({ flag: address, env, platform: 'linux', home }),
+    location: stateLocation(context, address),
     env: { ...process.env, ...env },
     clock: systemClock,
     random: Math.random,
-    redact: (text) => text,
-    addSecret: () => undefined,
+    redactor: context.redactor,
     warn: async () => undefined,
     signal,
   });

@@ -23,8 +23,8 @@ function toSingleLine(pasted: string): string {
 
 /** A prompt in a terminal that can print text above itself while the user types. */
 export class PromptLine {
-  private readonly terminal: Context['terminal'];
-  private readonly redact: Context['redact'];
+  private readonly terminal: Context['io']['terminal'];
+  private readonly redactor: Context['redactor'];
   private readonly input: Context['io']['stdin'] & { setRawMode?: (mode: boolean) => unknown };
   private readonly line: Interface;
   private isTyping = true;
@@ -32,9 +32,10 @@ export class PromptLine {
   /** The row of the cursor below the prompt, as last drawn. */
   private cursorRow = 0;
 
-  constructor({ io, terminal, redact }: Context, label: string) {
+  constructor({ io, redactor }: Context, label: string) {
+    const { terminal } = io;
     this.terminal = terminal;
-    this.redact = redact;
+    this.redactor = redactor;
     this.input = io.stdin;
     this.line = createInterface({
       // `handleKey` passes on the keys instead, so that it can change pasted text.
@@ -73,7 +74,7 @@ export class PromptLine {
       clearScreenDown(this.terminal);
     }
     // `prompt` moves the cursor up by as many rows to draw the line again.
-    this.terminal.write(`${this.redact(text)}\n${'\n'.repeat(rows)}`);
+    this.terminal.write(`${this.redactor.redact(text)}\n${'\n'.repeat(rows)}`);
     this.redraw();
   }
 

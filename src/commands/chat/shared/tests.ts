@@ -160,7 +160,7 @@ export async function testConversations(
   for (const text of new Set(missing.map((each) => each.text))) await context.warn(text);
   if (flags.dryRun) return { ...recordResult(plan.json), failure: missing[0]?.error };
   await context.notice(plan.text);
-  await context.confirmWrite(flags.confirm);
+  await context.prompts.confirmWrite(flags.confirm);
   const { junit: path } = flags;
   const { progress, signals, warn } = context;
   const held = runTests(context, http, cases, flags);

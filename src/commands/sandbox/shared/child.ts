@@ -7,13 +7,14 @@ import { describeFileError, LocalError, UsageError } from '../../../errors.ts';
 import type { Environment } from '../../../platform/io.ts';
 import { shellQuote } from '../../../platform/text.ts';
 import type { Sandbox } from '../../../sandbox/index.ts';
+import { stateLocation } from '../../../state/location.ts';
 
 /**
  * Creates a temporary directory that only its owner can read, with `partnerctl` scripts in it. It is removed when the
  * command ends.
  * @throws LocalError
  */
-export async function makeLauncherDirectory({ selfCommand: self, closers }: Context): Promise<string> {
+export async function makeLauncherDirectory({ runtime: { selfCommand: self }, closers }: Context): Promise<string> {
   try {
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
     closers.push(() => rm(directory, { recursive: true, force: true }));
@@ -47,11 +48,11 @@ function promptMark({ env, io }: Context): Environment {
  */
 export async function sandboxVariables(
   { baseUrl, token, adminUrl, adminKey }: Sandbox,
-  { flags, stateLocation }: Context,
+  context: Context,
   directory: string,
   secret: string | undefined,
 ) {
-  const given = flags.state === undefined ? undefined : await stateLocation();
+  const given = context.flags.state === undefined ? undefined : stateLocation(context);
   const state = given?.address ?? join(directory, 'state.jsonl');
   return {
     PARTNER_BASE_URL: baseUrl,

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Context } from '../../../cli/context.ts';
-import { resolveService } from '../../../config/settings.ts';
+import { resolveBaseUrl, resolveService } from '../../../config/settings.ts';
 import { UsageError } from '../../../errors.ts';
 import { formatDuration } from '../../../platform/clock.ts';
 import { errorMessage } from '../../../platform/error-code.ts';
@@ -34,8 +34,8 @@ function parseSettings(text: string) {
 }
 
 async function mirrorService(context: Context, documents: readonly ManifestDocument[]): Promise<Mirror> {
-  const { baseUrl, config, env, flags, notice, progress } = context;
-  if ((await baseUrl()) === undefined || !resolveService(flags, env, config).token) {
+  const { notice, progress } = context;
+  if (resolveBaseUrl(context) === undefined || !resolveService(context).token) {
     await notice('note: no service is configured. The rehearsal begins with nothing.');
     return emptyMirror();
   }
@@ -59,7 +59,7 @@ export async function prepareRehearsal(
   files: readonly string[],
   options: RehearsalOptions,
 ): Promise<RehearsalDeps> {
-  const { abortSignal: signal, env, flags, selfCommand } = context;
+  const { abortSignal: signal, env, flags, runtime } = context;
   if (files.includes('-')) {
     throw new UsageError('A rehearsal cannot read standard input: it reads the manifests again for each seed.', {
       hint: 'Give a file.',
@@ -73,7 +73,7 @@ export async function prepareRehearsal(
     ({ template_id }) => template_id,
   );
   return {
-    ...{ mirror, env, signal, seeds: options.seeds, program: selfCommand, openLog: context.log },
+    ...{ mirror, env, signal, seeds: options.seeds, program: runtime.selfCommand, openLog: context.log },
     settings: v.parse(settingsSchema, { templates: [...new Set(templates)], ...given }),
     directory: await makeLauncherDirectory(context),
     inputs: [...options.var.flatMap((text) => ['--var', text]), '--', ...files],

@@ -37,7 +37,7 @@ async function readWebhook({ webhook: url }: SandboxOptionValues, context: Conte
   if (url === undefined) return undefined;
   const { env, abortSignal: signal } = context;
   const secrets = await readWebhookSecrets(undefined, env, signal);
-  secrets?.forEach(context.addSecret);
+  secrets?.forEach(context.redactor.add);
   const secret = secrets?.[0];
   try {
     return checkOption('webhook', webhookSchema, { url, secret });

@@ -1,9 +1,12 @@
 import { resolve } from 'node:path';
-import { verifyToken } from '../api/calls.ts';
-import type { Http } from '../api/http.ts';
-import { parseBaseUrl } from '../config/base-url.ts';
-import { nameProfile, tokenKind } from '../config/profiles.ts';
-import { readToken } from '../config/read-token.ts';
+import { verifyToken } from '../../../api/calls.ts';
+import type { Http } from '../../../api/http.ts';
+import { openHttp } from '../../../cli/clients.ts';
+import type { Context } from '../../../cli/context.ts';
+import { askSecret, askText, confirmProfile } from '../../../cli/prompts.ts';
+import { parseBaseUrl } from '../../../config/base-url.ts';
+import { nameProfile, tokenKind } from '../../../config/profiles.ts';
+import { readToken } from '../../../config/read-token.ts';
 import {
   type ActiveProfile,
   CURRENT,
@@ -11,12 +14,10 @@ import {
   resolveBaseUrl,
   type TokenSource,
   tokenFileSource,
-} from '../config/settings.ts';
-import { UsageError } from '../errors.ts';
-import { shellQuote } from '../platform/text.ts';
-import { openHttp } from './clients.ts';
-import type { Context } from './context.ts';
-import { askSecret, askText, confirmProfile } from './prompts.ts';
+} from '../../../config/settings.ts';
+import { UsageError } from '../../../errors.ts';
+import { shellQuote } from '../../../platform/text.ts';
+import { stateLocation } from '../../../state/location.ts';
 
 interface LoginOptions {
   readonly tokenCommand?: string;
@@ -26,7 +27,7 @@ interface LoginOptions {
 
 /** Chooses the first source: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError if there is none */
 async function tokenSource(context: Context, command: string | undefined, baseUrl: string): Promise<TokenSource> {
-  const { flags, env, io, isInteractive, warn } = context;
+  const { flags, env, io, prompts, warn } = context;
   const replaceHint = 'Run the command again with a valid token.';
   if (command !== undefined && flags.tokenFile !== undefined) {
     throw new UsageError('--token-command and --token-file cannot be combined.');
@@ -38,7 +39,7 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
     await warn('Storing the token from PARTNER_TOKEN. To store another, unset it, or add --token-file <path|->.');
     return { kind: 'text', value: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN', replaceHint };
   }
-  if (isInteractive) {
+  if (prompts.isAvailable) {
     const value = await askSecret(context, `Partner token for ${baseUrl}`);
     return { kind: 'text', value, from: 'the prompt', replaceHint };
   }
@@ -49,9 +50,10 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
 }
 
 async function findBaseUrl(context: Context, profile: ActiveProfile): Promise<string> {
-  const configured = resolveBaseUrl(context.flags, context.env, profile);
+  const configured = resolveBaseUrl(context, profile);
   if (configured) return configured.value;
-  if (!context.isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
+  if (!context.prompts.isAvailable)
+    throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
   const typed = await askText(context, 'Base URL of the service (https://…/v1)');
   return parseBaseUrl(typed.trim(), 'the prompt');
 }
@@ -82,9 +84,9 @@ async function verify(context: Context, http: Http): Promise<string> {
  * @throws UsageError if the service or the token is missing, or another profile would be replaced unasked;
  * CredentialsError if the service rejects the token
  */
-export async function login(context: Context, { tokenCommand, ...options }: LoginOptions) {
-  const { flags, env, config } = context;
-  const named = profileName(flags, env, config);
+export async function storeToken(context: Context, { tokenCommand, ...options }: LoginOptions) {
+  const { flags, config } = context;
+  const named = profileName(context);
   const name = named.value;
   // Unless it is a new one.
   const profile = { ...named, stored: config.find(name) };
@@ -93,10 +95,10 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
   await confirmProfile(context, profile, options.confirm, 'replace its token');
   const source = await tokenSource(context, tokenCommand, base_url);
   // A path must lead to the same file from every directory.
-  const location = flags.state === undefined ? undefined : await context.stateLocation();
+  const location = flags.state === undefined ? undefined : stateLocation(context);
   const chosen = location?.kind === 'file' ? resolve(location.path) : location && flags.state;
   const token = await readToken(source, context);
-  context.addSecret(token);
+  context.redactor.add(token);
   const verified_by = options.verify
     ? await verify(context, await openHttp(context, { profile: name, baseUrl: base_url }, token, source))
     : null;
