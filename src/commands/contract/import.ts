@@ -28,7 +28,7 @@ export const importDocument = () =>
     ],
   })
     .argument('<file|url>', 'a file, - for standard input, an https URL, or the address of the service')
-    .option('--yes', 'write the changes')
+    .option('--yes', 'confirm the changes in advance: without it, nothing is written')
     .action(
       run(async (context, typed, { yes = false }) => {
         const { readImport } = await import('../../openapi/import.ts');

@@ -18,7 +18,7 @@ export const adopt = () =>
     .option('--agent <agent>', 'with --name: an agent_id, or name:<name> with --space')
     .option('--space <space>', SPACE_HELP)
     .option('--name <name>', 'with --agent: the name of the job')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'confirm in advance')
     .action(
       run(async (context, cron_job_id, { yes = false, ...options }) => {
         const { adoptJob } = await import('../../cron/adopt-forget.ts');

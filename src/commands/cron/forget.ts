@@ -18,7 +18,7 @@ export const forget = () =>
     .option('--agent <agent>', 'in place of the key, with --name: an agent_id, or name:<name> with --space')
     .option('--space <space>', SPACE_HELP)
     .option('--name <name>', 'in place of the key, with --agent: the name of the job')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'confirm in advance')
     .action(
       run(async (context, typedKey, { yes = false, ...options }) => {
         const { forgetJob } = await import('../../cron/adopt-forget.ts');

@@ -56,7 +56,7 @@ export const MAX_CREATES = [
   integer(0, 100_000),
 ] as const;
 
-export const YES = ['--yes', 'do not ask before more than 20 new spaces'] as const;
+export const YES = ['--yes', 'confirm more than 20 new spaces in advance'] as const;
 
 export async function printManifestSchema(): Promise<CommandResult> {
   const { jsonSchema } = await import('../../yaml/json-schema.ts');
