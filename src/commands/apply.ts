@@ -36,8 +36,8 @@ export const apply = () =>
         const { applyPlanFile } = await import('../provision/workflows.ts');
         const { approver } = await import('./provisioning/approve.ts');
         const { runResult } = await import('./provisioning/result.ts');
-        await context.prompts.confirmWrite(options.confirm);
         const input = files.length > 0 ? await readManifests(context, files, options) : undefined;
+        await context.prompts.confirmWrite(options.confirm);
         const how = { ...options, approve: approver(context, options) };
         return runResult(await applyPlanFile(context, path, input, how), context);
       }),

@@ -40,9 +40,9 @@ export const provision = () =>
         const { provisionFleet } = await import('../provision/workflows.ts');
         const { approver } = await import('./provisioning/approve.ts');
         const { runResult } = await import('./provisioning/result.ts');
-        if (!check) await context.prompts.confirmWrite(confirm);
         const documents = await readManifests(context, files, options);
         if (check) return runResult(await checkManifests(documents, options, context.clock), context);
+        await context.prompts.confirmWrite(confirm);
         const how = { ...options, approve: approver(context, options) };
         return runResult(await provisionFleet(context, documents, how), context);
       }),
