@@ -153,7 +153,7 @@ export async function testConversations(
   const http = await context.http();
   context.progress.start('Looking for the agents');
   const cases = await findCases(http, tests, audience, context.command);
-  const missing = cases.flatMap(({ external_space_id: space, target: error }) =>
+  const missing = cases.flatMap(({ target: { external_space_id: space }, source: error }) =>
     error instanceof PartnerctlError ? [{ error, text: [space ?? [], describeError(error)].flat().join(': ') }] : [],
   );
   const plan = planOf(tests, audience, (cases.length - missing.length) * flags.repeat);
