@@ -3,7 +3,7 @@ import { listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { type AgentReference, parseReference, resolveSpaceId } from '../api/references.ts';
 import { InterruptedError, NotFoundError, PartnerctlError, stopsRun, UsageError } from '../errors.ts';
-import type { TestTarget, TestCase } from './run-tests.ts';
+import type { TestCase, TestTarget } from './run-tests.ts';
 import { type FormatCommand, findAgentSource } from './source.ts';
 import type { ConversationTest } from './test-file.ts';
 
