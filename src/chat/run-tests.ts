@@ -6,7 +6,7 @@ import type { SessionRef } from '../contract/messages.ts';
 import { EXIT, InterruptedError, LocalError, PartnerctlError, stopsRun, UnexpectedReplyError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import type { Environment } from '../platform/io.ts';
-import { describeExpectation, findMismatches, type Mismatch } from './expectations.ts';
+import { findMismatches, type Mismatch, toMismatch } from './expectations.ts';
 import { testPauseMs } from './pace.ts';
 import type { ChatContext } from './session.ts';
 import type { ConversationTest, Turn } from './test-file.ts';
@@ -55,6 +55,11 @@ export interface TestResult extends TestTarget {
   readonly error: PartnerctlError | undefined;
   /** Whether it was not started, or not finished. */
   readonly isUnfinished: boolean;
+}
+
+/** How long the turns of a conversation took. */
+export function secondsOf({ turns }: Pick<TestResult, 'turns'>): number {
+  return turns.reduce((total, { seconds }) => total + seconds, 0);
 }
 
 export interface TestOptions {
@@ -106,8 +111,7 @@ async function judgeTurn({ context }: TestRun, turn: Turn, transcript: object, l
     if (expectation.matcher !== 'run') continue;
     const { judge } = await import('./judge.ts');
     const { isAccepted, reason } = await judge(expectation.value, transcript, { env, leftMs, signal });
-    const { source } = expectation;
-    if (!isAccepted) failures.push({ expected: describeExpectation(expectation), got: reason, source });
+    if (!isAccepted) failures.push(toMismatch(expectation, reason));
   }
   return failures;
 }
