@@ -88,8 +88,8 @@ export class ChatDirectory {
   }
 }
 
-/** Opens the directory. @param warn where to say that it cannot be written @throws UsageError if the address of the state is invalid */
-export async function openChatDirectory(context: ChatContext, { baseUrl }: Http, warn = context.warn) {
+/** Opens the directory. @throws UsageError if the address of the state is invalid */
+export async function openChatDirectory(context: ChatContext, { baseUrl }: Http): Promise<ChatDirectory> {
   const { path } = await context.stateLocation();
-  return new ChatDirectory(baseUrl, join(dirname(path), 'chat'), { redact: context.redact, warn });
+  return new ChatDirectory(baseUrl, join(dirname(path), 'chat'), context);
 }

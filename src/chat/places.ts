@@ -68,10 +68,7 @@ export function placesIn(directory: ChatDirectory) {
   return { read, list, add, remember, check };
 }
 
-/**
- * Opens the places of a service.
- * @param warn where to say that they cannot be written @throws UsageError if the address of the state is invalid
- */
-export async function openPlaces(context: ChatContext, http: Http, warn = context.warn): Promise<Places> {
-  return placesIn(await openChatDirectory(context, http, warn));
+/** Opens the places of a service. @throws UsageError if the address of the state is invalid */
+export async function openPlaces(context: ChatContext, http: Http): Promise<Places> {
+  return placesIn(await openChatDirectory(context, http));
 }
