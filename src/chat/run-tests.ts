@@ -57,9 +57,10 @@ export interface TestResult extends TestTarget {
   readonly isUnfinished: boolean;
 }
 
-/** How long the turns of a conversation took. */
-export function secondsOf({ turns }: Pick<TestResult, 'turns'>): number {
-  return turns.reduce((total, { seconds }) => total + seconds, 0);
+/** How long the turns of conversations took, in seconds with one decimal. */
+export function secondsOf(results: readonly TestResult[]): string {
+  const turns = results.flatMap((result) => result.turns);
+  return turns.reduce((total, { seconds }) => total + seconds, 0).toFixed(1);
 }
 
 export interface TestOptions {
