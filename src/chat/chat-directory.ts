@@ -22,13 +22,21 @@ function readIfExists<Content>(path: string, read: (path: string) => Content): C
  * throws LocalError. A write that fails is a warning, and the last one: what was sent or shown stays so.
  */
 export class ChatDirectory {
+  /** The base URL of the service. */
+  readonly origin: string;
   private readonly path: string;
   private readonly context: Pick<ChatContext, 'redactor' | 'warn'>;
   private isRecording = true;
 
-  constructor(path: string, context: Pick<ChatContext, 'redactor' | 'warn'>) {
+  constructor(origin: string, path: string, context: Pick<ChatContext, 'redactor' | 'warn'>) {
+    this.origin = origin;
     this.path = path;
     this.context = context;
+  }
+
+  /** Returns what stands for something of the service in a file, or its name. */
+  digest(parts: readonly string[], length: number): string {
+    return hash('sha256', JSON.stringify([this.origin, ...parts]), 'hex').slice(0, length);
   }
 
   names(): readonly string[] {
@@ -81,13 +89,8 @@ export class ChatDirectory {
   }
 }
 
-/** Opens the directory. @param warn where to say that it cannot be written @throws UsageError if the address of the state is invalid */
-export async function openChatDirectory(context: ChatContext, warn = context.warn): Promise<ChatDirectory> {
+/** Opens the directory. @throws UsageError if the address of the state is invalid */
+export function openChatDirectory(context: ChatContext, { baseUrl }: Http): ChatDirectory {
   const { path } = stateLocation(context);
-  return new ChatDirectory(join(dirname(path), 'chat'), { redactor: context.redactor, warn });
-}
-
-/** Returns what stands for something of a service in a file, or its name. */
-export function digest({ baseUrl }: Pick<Http, 'baseUrl'>, parts: readonly string[], length: number): string {
-  return hash('sha256', JSON.stringify([baseUrl, ...parts]), 'hex').slice(0, length);
+  return new ChatDirectory(baseUrl, join(dirname(path), 'chat'), context);
 }

@@ -11,8 +11,8 @@ import type { ChatContext } from './session.ts';
 
 export type SessionEvent = { readonly ref: SessionRef } /** `isBacklog`: it existed at the start. */ & (
   | { readonly kind: 'message'; readonly message: Message; readonly isBacklog: boolean }
-  /** Everything that existed at the start has been shown. */
-  | { readonly kind: 'caught-up' }
+  /** Everything that existed at the start has been shown. `isEmpty`: it was nothing, in a session that the service knows. */
+  | { readonly kind: 'caught-up'; readonly isEmpty: boolean }
   /** A complete response to a poll that began `at` a time (milliseconds since the epoch). */
   | { readonly kind: 'polled'; readonly at: number; readonly isQuiet: boolean }
   /** The service answered 404 for the session, as it may before the first message. It is treated as empty. */

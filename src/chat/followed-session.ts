@@ -227,7 +227,8 @@ class FollowedSession {
       for (const message of this.held ?? []) await this.emit({ kind: 'message', ref, message, isBacklog: true });
       this.held = undefined;
       this.isCaughtUp = true;
-      await this.emit({ kind: 'caught-up', ref });
+      const isEmpty = this.shown.newest === undefined && !this.reported.has('unknown-session');
+      await this.emit({ kind: 'caught-up', ref, isEmpty });
     }
     this.furthest = 0;
     const ended = this.follower.health.succeed(this.key);

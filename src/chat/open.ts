@@ -173,7 +173,7 @@ export async function openChat(
 ): Promise<void> {
   const http = await context.http();
   const session = { source_id: await findSource(http, source, context.command), session_id };
-  const places = await openPlaces(context, http, async (text) => prompt.say(text));
+  const places = openPlaces({ ...context, warn: async (text) => prompt.say(text) }, http);
   places.check(session);
   const prompt = await openPrompt();
   prompt.say(`Source ${session.source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`);

@@ -2,7 +2,7 @@ import type { Http } from '../api/http.ts';
 import { isJsonObject } from '../contract/json.ts';
 import type { SessionRef } from '../contract/messages.ts';
 import { parseJsonText } from '../yaml/text.ts';
-import { type ChatDirectory, digest, openChatDirectory } from './chat-directory.ts';
+import { type ChatDirectory, openChatDirectory } from './chat-directory.ts';
 import type { ChatContext } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */
@@ -24,60 +24,51 @@ function decodePlace(text: string) {
 }
 
 /** The sessions of a service that this machine knows, and where its tails of them ended. */
-export class Places {
-  private readonly directory: ChatDirectory;
-  private readonly http: Pick<Http, 'baseUrl'>;
-  /** The files that this object has written. A tail appends to one for each message. */
-  private readonly written = new Set<string>();
+export type Places = ReturnType<typeof placesIn>;
 
-  constructor(directory: ChatDirectory, http: Pick<Http, 'baseUrl'>) {
-    this.directory = directory;
-    this.http = http;
-  }
+/** Returns the places in a directory. */
+export function placesIn(directory: ChatDirectory) {
+  const { origin } = directory;
+  /** The files that were written here. A tail appends to one for each message. */
+  const written = new Set<string>();
+  const nameOf = ({ source_id, session_id }: SessionRef) => `${directory.digest([source_id, session_id], 32)}.json`;
 
   /** Returns the last ids that a tail of the session showed, oldest first. @throws LocalError if they cannot be read */
-  read(ref: SessionRef): readonly string[] {
-    return decodePlace(this.directory.read(this.nameOf(ref)))?.ids ?? [];
+  function read(ref: SessionRef): readonly string[] {
+    return decodePlace(directory.read(nameOf(ref)))?.ids ?? [];
   }
 
   /** Returns every session. @throws LocalError if they cannot be read */
-  list(): readonly SessionRef[] {
-    const names = this.directory.names().filter((name) => name.endsWith('.json'));
+  function list(): readonly SessionRef[] {
+    const names = directory.names().filter((name) => name.endsWith('.json'));
     return names.toSorted().flatMap((name) => {
-      const place = decodePlace(this.directory.read(name));
-      return place?.origin === this.http.baseUrl ? [place.ref] : [];
+      const place = decodePlace(directory.read(name));
+      return place?.origin === origin ? [place.ref] : [];
     });
   }
 
-  async remember(ref: SessionRef): Promise<void> {
-    if (!this.directory.has(this.nameOf(ref))) await this.add(ref, []);
+  /** Records that messages were shown. The file is replaced at first, and then appended to, which costs a tenth. */
+  async function add(ref: SessionRef, ids: readonly string[]): Promise<void> {
+    const name = nameOf(ref);
+    if (written.has(name)) return await directory.append(name, ids.map((id) => `${JSON.stringify(id)}\n`).join(''));
+    const { source_id, session_id } = ref;
+    const place = () => ({ origin, source_id, session_id, ids: [...read(ref), ...ids] });
+    await directory.replace(name, () => `${JSON.stringify(place())}\n`);
+    written.add(name);
   }
 
-  /** Records that messages were shown. The file is replaced at first, and then appended to, which costs a tenth. */
-  async add(ref: SessionRef, ids: readonly string[]): Promise<void> {
-    const name = this.nameOf(ref);
-    if (this.written.has(name))
-      return await this.directory.append(name, ids.map((id) => `${JSON.stringify(id)}\n`).join(''));
-    const { source_id, session_id } = ref;
-    const place = () => ({ origin: this.http.baseUrl, source_id, session_id, ids: [...this.read(ref), ...ids] });
-    await this.directory.replace(name, () => `${JSON.stringify(place())}\n`);
-    this.written.add(name);
+  async function remember(ref: SessionRef): Promise<void> {
+    if (!directory.has(nameOf(ref))) await add(ref, []);
   }
 
   /** Refuses a session before anything is sent to it. @throws InputError if an id contains a secret */
-  check({ source_id, session_id }: SessionRef): void {
-    this.directory.check(JSON.stringify([source_id, session_id]));
+  function check({ source_id, session_id }: SessionRef): void {
+    directory.check(JSON.stringify([source_id, session_id]));
   }
-
-  private nameOf({ source_id, session_id }: SessionRef): string {
-    return `${digest(this.http, [source_id, session_id], 32)}.json`;
-  }
+  return { read, list, add, remember, check };
 }
 
-/**
- * Opens the places of a service.
- * @param warn where to say that they cannot be written @throws UsageError if the address of the state is invalid
- */
-export async function openPlaces(context: ChatContext, http: Http, warn = context.warn): Promise<Places> {
-  return new Places(await openChatDirectory(context, warn), http);
+/** Opens the places of a service. @throws UsageError if the address of the state is invalid */
+export function openPlaces(context: ChatContext, http: Http): Places {
+  return placesIn(openChatDirectory(context, http));
 }

@@ -2,10 +2,9 @@ import { Document, isMap, type Node } from 'yaml';
 import type { Http } from '../api/http.ts';
 import type { SessionRef } from '../contract/messages.ts';
 import { NotFoundError } from '../errors.ts';
-import { Follower, type SessionEvent } from './follow.ts';
-import { followSession } from './followed-session.ts';
 import { incompleteHistory } from './health.ts';
 import type { ChatContext } from './session.ts';
+import { tail } from './tail.ts';
 
 /** A message of the user, and the texts of the replies to it. */
 export interface RecordedTurn {
@@ -16,7 +15,7 @@ export interface RecordedTurn {
 /**
  * Reads a session, which is no tail of it: --resume continues where it would have. What an agent says before the first
  * message of the user is left out.
- * @throws as `followSession`; ServiceError or ShapeError if the session cannot be read to its end
+ * @throws as `tail`; ShapeError if the session may have more messages
  */
 export async function readTurns(
   context: ChatContext,
@@ -24,19 +23,14 @@ export async function readTurns(
   session: SessionRef,
 ): Promise<readonly RecordedTurn[]> {
   const turns: { say: string; replies: string[] }[] = [];
-  const follower = new Follower(context, http, { once: true });
-  let isWhole = false;
-  const events = follower.events<SessionEvent>(async (emit) => {
-    isWhole = (await followSession(follower, session, { from: 'start' }, emit)) === 'complete';
-  });
-  for await (const event of events) {
+  const options = { start: { from: 'start' }, once: true, isRecorded: false } as const;
+  for await (const event of tail(context, http, [session], options)) {
     if (event.kind === 'gap') throw incompleteHistory(session.session_id, event.evidence);
     if (event.kind !== 'message' || event.message.text === null) continue;
     const text = context.redactor.redact(event.message.text);
     if (event.message.isReply) turns.at(-1)?.replies.push(text);
     else if (event.message.role === 'user') turns.push({ say: text, replies: [] });
   }
-  follower.checkEnd(isWhole);
   if (turns.length > 0) return turns;
   throw new NotFoundError(`Session ${session.session_id} has no message of a user.`, {
     hint: 'A test begins with one: send it with `partnerctl chat send`.',

@@ -6,19 +6,18 @@ import type { SessionRef } from '../contract/messages.ts';
 import { EXIT, InterruptedError, LocalError, PartnerctlError, stopsRun, UnexpectedReplyError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import type { Environment } from '../platform/io.ts';
-import { describeExpectation, findMismatches, type Mismatch } from './expectations.ts';
+import { findMismatches, type Mismatch, toMismatch } from './expectations.ts';
 import { testPauseMs } from './pace.ts';
 import type { ChatContext } from './session.ts';
 import type { ConversationTest, Turn } from './test-file.ts';
 import { awaitReplies } from './wait.ts';
 
-/** The agent that a conversation is held with. Null: the service or the command line did not tell. */
+/** With whom a conversation is held. Null: neither the service nor the command line tells. */
 export interface TestTarget {
-  readonly source_id: string;
   readonly external_space_id: string | null;
   readonly space_id: string | null;
   readonly agent_id: string | null;
-  /** Its name. */
+  /** The name of the agent. */
   readonly agent: string | null;
 }
 
@@ -26,9 +25,9 @@ export interface TestTarget {
 export interface TestCase {
   readonly index: number;
   readonly test: ConversationTest;
-  readonly external_space_id: string | null;
-  /** Or why there is none, which is the outcome of the conversation. */
-  readonly target: TestTarget | PartnerctlError;
+  readonly target: TestTarget;
+  /** The source_id of the agent, or why there is none, which is the outcome of the conversation. */
+  readonly source: string | PartnerctlError;
 }
 
 interface TurnResult {
@@ -41,7 +40,7 @@ interface TurnResult {
 
 export type TestStatus = 'passed' | 'failed' | 'no_reply' | 'error';
 
-export interface TestResult extends Omit<TestTarget, 'source_id'> {
+export interface TestResult extends TestTarget {
   readonly index: number;
   readonly test: string;
   /** File and line of the conversation. */
@@ -56,6 +55,12 @@ export interface TestResult extends Omit<TestTarget, 'source_id'> {
   readonly error: PartnerctlError | undefined;
   /** Whether it was not started, or not finished. */
   readonly isUnfinished: boolean;
+}
+
+/** How long the turns of conversations took, in seconds with one decimal. */
+export function secondsOf(results: readonly TestResult[]): string {
+  const turns = results.flatMap((result) => result.turns);
+  return turns.reduce((total, { seconds }) => total + seconds, 0).toFixed(1);
 }
 
 export interface TestOptions {
@@ -107,8 +112,7 @@ async function judgeTurn({ context }: TestRun, turn: Turn, transcript: object, l
     if (expectation.matcher !== 'run') continue;
     const { judge } = await import('./judge.ts');
     const { isAccepted, reason } = await judge(expectation.value, transcript, { env, leftMs, signal });
-    const { source } = expectation;
-    if (!isAccepted) failures.push({ expected: describeExpectation(expectation), got: reason, source });
+    if (!isAccepted) failures.push(toMismatch(expectation, reason));
   }
   return failures;
 }
@@ -116,10 +120,10 @@ async function judgeTurn({ context }: TestRun, turn: Turn, transcript: object, l
 const countOf = (count: number): string => (count === 1 ? '1 reply' : `${count} replies`);
 
 /** Holds a conversation once, until its end or the first turn that fails. */
-async function hold(run: TestRun, { test }: TestCase, target: TestTarget): Promise<Held> {
+async function hold(run: TestRun, { test, target }: TestCase, source_id: string): Promise<Held> {
   const session_id = `test-${randomUUID()}`;
   const turns: TurnResult[] = [];
-  const { external_space_id: space, agent, source_id } = target;
+  const { external_space_id: space, agent } = target;
   try {
     for (const turn of test.turns) {
       const { say, expectations, source } = turn;
@@ -155,20 +159,16 @@ function statusOf(error: PartnerctlError | undefined): TestStatus {
 }
 
 function resultOf(
-  { index, test, external_space_id, target }: TestCase,
+  { index, test, target }: TestCase,
   held: readonly Held[],
   more: { readonly error: PartnerctlError | undefined; readonly isUnfinished: boolean },
 ): TestResult {
-  const { space_id = null, agent_id = null, agent = null } = target instanceof PartnerctlError ? {} : target;
   const shown = held.find(({ error }) => error !== undefined) ?? held.at(-1);
   return {
     index,
     test: test.name,
     source: test.source,
-    external_space_id,
-    space_id,
-    agent_id,
-    agent: agent ?? (test.agent?.by === 'name' ? test.agent.value : null),
+    ...target,
     status: statusOf(more.error),
     runs: held.length,
     passed: held.filter(({ error }) => error === undefined).length,
@@ -185,11 +185,11 @@ function stopOf({ stoppedBy, context: { abortSignal } }: TestRun): PartnerctlErr
 
 async function runCase(run: TestRun, testCase: TestCase): Promise<TestResult> {
   const { repeat, pass } = run.options;
-  const { target } = testCase;
-  if (target instanceof PartnerctlError) return resultOf(testCase, [], { error: target, isUnfinished: false });
+  const { source } = testCase;
+  if (source instanceof PartnerctlError) return resultOf(testCase, [], { error: source, isUnfinished: false });
   const held: Held[] = [];
   while (held.length < repeat && !stopOf(run)) {
-    const each = await hold(run, testCase, target);
+    const each = await hold(run, testCase, source);
     held.push(each);
     if (stopsRun(each.error)) run.stoppedBy ??= each.error;
   }

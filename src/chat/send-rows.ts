@@ -5,9 +5,9 @@ import { InterruptedError, LocalError, stopsRun } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { groupBy } from '../platform/group-by.ts';
 import { openChatDirectory } from './chat-directory.ts';
-import { Places } from './places.ts';
+import { type Places, placesIn } from './places.ts';
 import { type Row, readRows } from './rows.ts';
-import { SentLog } from './sent-log.ts';
+import { openSentLog, type SentLog } from './sent-log.ts';
 import { type ChatContext, sessionKey } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
 
@@ -101,8 +101,8 @@ export async function prepareRows(
   const http = await context.http();
   const source_id = source && (await findSource(http, source, context.command));
   const rows = readRows(name, text, { source_id, session_id });
-  const directory = await openChatDirectory(context);
-  const [places, sent] = [new Places(directory, http), new SentLog(directory, http)];
+  const directory = openChatDirectory(context, http);
+  const [places, sent] = [placesIn(directory), openSentLog(directory)];
   for (const row of rows) places.check(row);
   const run: RowsRun = { http, places, sent, interrupt: context.signals.interrupt, dryRun };
   const results = emitted<RowResult>(async (emit) => {

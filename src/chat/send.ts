@@ -44,7 +44,7 @@ export async function sendMessage(
   message: NewMessage,
   { origin, more }: { readonly origin: TextSource; readonly more: readonly string[] },
 ): Promise<Acknowledgement> {
-  const places = await openPlaces(context, http);
+  const places = openPlaces(context, http);
   places.check(message);
   try {
     const sent = await postMessage(http, message);

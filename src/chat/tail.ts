@@ -12,6 +12,8 @@ export interface TailOptions extends FollowOptions {
   readonly once: boolean;
   /** `place`: where the last tail of the session ended. */
   readonly start: FollowStart | { readonly from: 'place' };
+  /** Whether the next tail may continue where this one ends: by default. */
+  readonly isRecorded?: boolean;
 }
 
 interface TypedStart {
@@ -52,10 +54,10 @@ export async function* tail(
   context: ChatContext,
   http: Http,
   sessions: readonly SessionRef[],
-  { start, ...options }: TailOptions,
+  { start, isRecorded = true, ...options }: TailOptions,
 ): AsyncGenerator<SessionEvent, void, void> {
   const { once } = options;
-  const places = await openPlaces(context, http);
+  const places = openPlaces(context, http);
   const follower = new Follower(context, http, options);
   const startOf = (ref: SessionRef): FollowStart => (start.from === 'place' ? startAt(places, ref) : start);
   let ends: readonly FollowEnd[] = [];
@@ -69,7 +71,7 @@ export async function* tail(
     else yield event;
     // The next tail shows the whole text of a reply that is still being written.
     const isWhole = event.kind === 'message' && !(once && isUnfinished(event.message));
-    if (isWhole) await places.add(event.ref, [event.message.message_id]);
+    if (isWhole && isRecorded) await places.add(event.ref, [event.message.message_id]);
     hasCaughtUp ||= event.kind === 'caught-up';
   }
   // Following ends well at the time limit if it read what existed in a session; a complete read does not.

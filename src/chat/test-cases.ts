@@ -15,66 +15,64 @@ export type TestAudience =
 /** How many agents are looked up at a time. */
 const CONCURRENCY = 8;
 
+const NOBODY: TestTarget = { external_space_id: null, space_id: null, agent_id: null, agent: null };
+
+const nameOf = ({ by, value }: AgentReference): string | null => (by === 'name' ? value : null);
+
 function externalIdOf(space = ''): string | null {
   const { by, value } = parseReference(space);
   return by === 'external_space_id' ? value : null;
 }
 
-/** Finds agents and their sources, each once. Lists the spaces once, however many there are. */
-class TargetFinder {
-  private readonly http: Http;
-  private readonly toCommand: FormatCommand;
-  private readonly limit = pLimit(CONCURRENCY);
-  private readonly found = new Map<string, Promise<TestCase['target']>>();
-  private spaceIds: Promise<ReadonlyMap<string, string>> | undefined;
-
-  constructor(http: Http, toCommand: FormatCommand) {
-    this.http = http;
-    this.toCommand = toCommand;
+/** Lists the spaces. @returns their ids by external id */
+async function listSpaceIds(http: Http): Promise<ReadonlyMap<string, string>> {
+  const ids = new Map<string, string>();
+  for await (const { external_space_id, space_id } of listSpaces(http)) {
+    if (typeof external_space_id === 'string') ids.set(external_space_id, space_id);
   }
+  return ids;
+}
 
-  /** Returns the agent, or why it was not found. @throws what stops the run */
-  find(space: string | undefined, agent: AgentReference): Promise<TestCase['target']> {
-    const key = JSON.stringify([space, agent.by, agent.value]);
-    const target = this.found.get(key) ?? this.limit(() => this.tryToFind(space, agent));
-    this.found.set(key, target);
-    return target;
-  }
+type Found = Pick<TestCase, 'target' | 'source'>;
 
-  private async tryToFind(space: string | undefined, agent: AgentReference): Promise<TestCase['target']> {
-    try {
-      return await this.lookUp(space, agent);
-    } catch (error) {
-      if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
-      return error;
-    }
-  }
+/**
+ * Returns a function that finds an agent and its source, each once. Lists the spaces once, however many there are.
+ * The function throws only what stops the run.
+ */
+function agentFinder(http: Http, toCommand: FormatCommand) {
+  const limit = pLimit(CONCURRENCY);
+  const found = new Map<string, Promise<Found>>();
+  let spaceIds: Promise<ReadonlyMap<string, string>> | undefined;
 
-  private async lookUp(space: string | undefined, agent: AgentReference): Promise<TestTarget> {
-    const place = space === undefined ? { space } : { space, spaceId: await this.spaceIdOf(space) };
-    const found = await findAgentSource(this.http, { agent, ...place }, this.toCommand);
-    const { agent_id, name = null, source_id, space_id } = found;
-    return { source_id, external_space_id: externalIdOf(space), space_id, agent_id, agent: name };
-  }
-
-  private async spaceIdOf(space: string): Promise<string> {
+  async function spaceIdOf(space: string): Promise<string> {
     const reference = parseReference(space);
-    if (reference.by !== 'external_space_id') return await resolveSpaceId(this.http, reference);
-    this.spaceIds ??= this.listSpaceIds();
-    const id = (await this.spaceIds).get(reference.value);
+    if (reference.by !== 'external_space_id') return await resolveSpaceId(http, reference);
+    spaceIds ??= listSpaceIds(http);
+    const id = (await spaceIds).get(reference.value);
     if (id !== undefined) return id;
     throw new NotFoundError(`No space has the external_space_id ${JSON.stringify(reference.value)}.`, {
       hint: 'List all spaces with: partnerctl spaces list',
     });
   }
 
-  private async listSpaceIds(): Promise<ReadonlyMap<string, string>> {
-    const ids = new Map<string, string>();
-    for await (const { external_space_id, space_id } of listSpaces(this.http)) {
-      if (typeof external_space_id === 'string') ids.set(external_space_id, space_id);
+  async function find(space: string | undefined, agent: AgentReference): Promise<Found> {
+    const external_space_id = externalIdOf(space);
+    try {
+      const place = space === undefined ? { space } : { space, spaceId: await spaceIdOf(space) };
+      const { source_id, space_id, agent_id, name } = await findAgentSource(http, { agent, ...place }, toCommand);
+      return { target: { external_space_id, space_id, agent_id, agent: name ?? nameOf(agent) }, source: source_id };
+    } catch (error) {
+      if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
+      return { target: { ...NOBODY, external_space_id, agent: nameOf(agent) }, source: error };
     }
-    return ids;
   }
+
+  return (space: string | undefined, agent: AgentReference): Promise<Found> => {
+    const key = JSON.stringify([space, agent.by, agent.value]);
+    const finding = found.get(key) ?? limit(() => find(space, agent));
+    found.set(key, finding);
+    return finding;
+  };
 }
 
 function agentOf({ agent, source }: ConversationTest, typed: AgentReference | undefined): AgentReference {
@@ -98,17 +96,14 @@ export async function findCases(
   toCommand: FormatCommand,
 ): Promise<readonly TestCase[]> {
   if ('source_id' in audience) {
-    const { source_id } = audience;
-    const target: TestTarget = { source_id, external_space_id: null, space_id: null, agent_id: null, agent: null };
     const named = tests.find(({ agent }) => agent !== undefined);
     if (named) throw new UsageError(`The conversation at ${named.source} names an agent: give --space, not --source.`);
-    return tests.map((test, index) => ({ index, test, external_space_id: null, target }));
+    return tests.map((test, index) => ({ index, test, target: NOBODY, source: audience.source_id }));
   }
   const named = tests.map((test) => ({ ...test, agent: agentOf(test, audience.agent) }));
   const pairs = audience.spaces.flatMap((space) => named.map((test) => ({ space, test })));
-  const finder = new TargetFinder(http, toCommand);
-  const finding = pairs.map(async ({ space, test }, index) => {
-    return { index, test, external_space_id: externalIdOf(space), target: await finder.find(space, test.agent) };
-  });
-  return await Promise.all(finding);
+  const find = agentFinder(http, toCommand);
+  return await Promise.all(
+    pairs.map(async ({ space, test }, index) => ({ index, test, ...(await find(space, test.agent)) })),
+  );
 }

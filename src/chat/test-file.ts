@@ -21,21 +21,28 @@ interface Files {
   readonly exists: (path: string) => boolean;
 }
 
-/** Why a pattern is none; undefined if it is one. */
 function mistakeInPattern(pattern: string): string | undefined {
   try {
     parsePattern(pattern);
     return undefined;
   } catch (error) {
-    return errorMessage(error);
+    return `is no regular expression: ${errorMessage(error)}`;
   }
 }
 
-/** The file that a command names first, and that is not there; undefined if there is none. */
-function missingFile(command: string, { exists }: Files): string | undefined {
+/** A command may begin with a path, whose file must be there. */
+function mistakeInCommand(command: string, { exists }: Files): string | undefined {
   const [, file = ''] = /^\s*(\S+)/.exec(command) ?? [];
-  return /^[\w./-]*\/[\w./-]*$/.test(file) && !exists(file) ? file : undefined;
+  if (!/^[\w./-]*\/[\w./-]*$/.test(file) || exists(file)) return undefined;
+  return `there is no file ${file}: write its path from the current directory`;
 }
+
+/** @param mistakeIn says what is wrong with a text; nothing if it is right */
+const checkedBy = (mistakeIn: (given: string) => string | undefined) =>
+  v.check(
+    (given: string) => mistakeIn(given) === undefined,
+    ({ input }) => mistakeIn(input) ?? '',
+  );
 
 const expectationOf = (files: Files) =>
   v.pipe(
@@ -46,10 +53,7 @@ const expectationOf = (files: Files) =>
       matches: v.exactOptional(
         v.pipe(
           v.string(),
-          v.check(
-            (given) => !mistakeInPattern(given),
-            ({ input }) => `is no regular expression: ${mistakeInPattern(input)}`,
-          ),
+          checkedBy(mistakeInPattern),
           v.description('A JavaScript regular expression that is found in the reply.'),
         ),
       ),
@@ -58,10 +62,7 @@ const expectationOf = (files: Files) =>
           nonBlankText(
             'A shell command that gets the conversation as JSON on standard input. Exit code 0 accepts the reply.',
           ),
-          v.check(
-            (command) => missingFile(command, files) === undefined,
-            ({ input }) => `there is no file ${missingFile(input, files)}: write its path from the current directory`,
-          ),
+          checkedBy((command) => mistakeInCommand(command, files)),
         ),
       ),
     }),

@@ -140,47 +140,42 @@ export class Watch {
     const { context, options, names } = this;
     const { clock } = context;
     const http = await context.http();
-    const places = await openPlaces(context, http);
+    const places = openPlaces(context, http);
     const wanted = await this.wantedSources(http);
     const follower = new Follower(context, http, { once: !options.follow, intervalMs: options.interval });
     const watched = new Set<string>();
-    const failures: unknown[] = [];
+    const watching: Promise<unknown>[] = [];
     let isWhole = true;
 
     /** The first one that fails ends all. */
-    const endWith = (work: Promise<unknown>) =>
-      work.then(
-        (end) => {
-          if (end === 'cut short') isWhole = false;
-        },
-        (error: unknown) => {
-          failures.push(error);
-          follower.stop();
-        },
-      );
+    function begin(work: Promise<unknown>): void {
+      watching.push(work);
+      work.catch(() => follower.stop());
+    }
 
     /** Watches the sessions that are not watched yet. */
-    function watchNew(emit: Emit<WatchEvent>): readonly Promise<void>[] {
+    function watchNew(emit: Emit<WatchEvent>): void {
       const isNew = (ref: SessionRef) => !watched.has(sessionKey(ref)) && (wanted?.has(ref.source_id) ?? true);
       const found = places.list().filter(isNew);
       for (const ref of found) watched.add(sessionKey(ref));
       const unnamed = new Set(found.map(({ source_id }) => source_id).filter((source_id) => !names.has(source_id)));
       // A source that no list has is not looked for again.
       for (const source_id of unnamed) names.set(source_id, {});
-      const naming = unnamed.size === 0 ? [] : [endWith(findNames(http, unnamed, names))];
-      return [...naming, ...found.map((ref) => endWith(watchSession(follower, ref, emit)))];
+      if (unnamed.size > 0) begin(findNames(http, unnamed, names));
+      for (const ref of found) begin(watchSession(follower, ref, emit));
     }
 
     const events = follower.events<WatchEvent>(async (emit) => {
-      const watching = [...watchNew(emit)];
+      watchNew(emit);
       for (const key of watched) this.existing.add(key);
       while (options.follow && !follower.isOver()) {
         await clock.sleep(Math.min(TICK_MS, follower.remainingMs()), follower.signal).catch(() => undefined);
-        watching.push(...watchNew(emit));
+        watchNew(emit);
         await emit({ kind: 'tick' });
       }
-      await Promise.all(watching);
-      if (failures.length > 0) throw failures[0];
+      const ends = await Promise.allSettled(watching);
+      for (const end of ends) if (end.status === 'rejected') throw end.reason;
+      isWhole = ends.every((end) => end.status === 'fulfilled' && end.value !== 'cut short');
     });
     for await (const event of events) {
       this.apply(event);

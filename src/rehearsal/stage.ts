@@ -12,7 +12,6 @@ import { startSandbox } from '../sandbox/index.ts';
 import { found } from '../sandbox/input.ts';
 import type { Settings } from '../sandbox/rows.ts';
 import type { LoggedRequest, Observe, Service } from '../sandbox/service.ts';
-
 import type { Log } from '../state/log.ts';
 import { type Mirror, moveRecords } from './mirror.ts';
 

@@ -104,29 +104,6 @@ async function processLate(
   return alreadySent();
 }
 
-/** @returns what the client gets in place of the true response; undefined when it gets the true one */
-async function replace(
-  c: ServiceContext,
-  fault: Exclude<Fault, { kind: 'late' | 'cut' | 'dribble' | 'spend' }>,
-): Promise<Response | undefined> {
-  switch (fault.kind) {
-    case 'status':
-      return respondWithError(c, fault.status, fault.retry_after);
-    case 'reset':
-      c.env.incoming.socket.resetAndDestroy();
-      return alreadySent();
-    case 'stall':
-      return waitForDisconnect(c);
-    case 'delay':
-      await sleep(fault.ms, undefined, { ref: false });
-      return undefined;
-    case 'html':
-      return respond(c, fault.status, GATEWAY_PAGE, { 'Content-Type': 'text/html; charset=utf-8' });
-    case 'garbage':
-      return respond(c, 200, '\u0000not json{', JSON_TYPE);
-  }
-}
-
 /** @param process carries the request out, and returns the true response */
 async function perform(
   service: Service,
@@ -134,23 +111,35 @@ async function perform(
   fault: Fault,
   process: () => Promise<Response>,
 ): Promise<Response> {
-  const { store } = service;
+  const processed = 'stage' in fault && fault.stage === 'after' ? await process() : undefined;
+  const answer = async (): Promise<Response> => processed ?? process();
   switch (fault.kind) {
+    case 'status':
+      return respondWithError(c, fault.status, fault.retry_after);
+    case 'html':
+      return respond(c, fault.status, GATEWAY_PAGE, { 'Content-Type': 'text/html; charset=utf-8' });
+    case 'garbage':
+      return respond(c, 200, '\u0000not json{', JSON_TYPE);
+    case 'reset':
+      c.env.incoming.socket.resetAndDestroy();
+      return alreadySent();
+    case 'stall':
+      return waitForDisconnect(c);
+    case 'delay':
+      await sleep(fault.ms, undefined, { ref: false });
+      return answer();
+    case 'spend': {
+      const { balance_usd, ...settings } = settingsOf(service.store);
+      service.store.settings.put({ ...settings, balance_usd: balance_usd - fault.usd });
+      return answer();
+    }
+    case 'cut':
+      return cutOff(c, await answer());
+    case 'dribble':
+      return dribble(c, fault, await answer());
     case 'late':
       return processLate(service, c, fault, process);
-    case 'cut':
-      return cutOff(c, await process());
-    case 'dribble':
-      return dribble(c, fault, await process());
-    case 'spend': {
-      const { balance_usd, ...settings } = settingsOf(store);
-      store.settings.put({ ...settings, balance_usd: balance_usd - fault.usd });
-      return process();
-    }
   }
-  if (fault.stage === 'before') return (await replace(c, fault)) ?? process();
-  const response = await process();
-  return (await replace(c, fault)) ?? response;
 }
 
 /** Injects the faults of the service's plan into partner requests. */

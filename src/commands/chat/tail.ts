@@ -14,19 +14,14 @@ async function* eventsOf(
 ): AsyncGenerator<StreamEvent, void, void> {
   const { tail } = await import('../../chat/tail.ts');
   const { explainUnrecognized, isUnrecognized } = await import('../../chat/unrecognized-author.ts');
-  const { sessionKey } = await import('../../chat/session.ts');
   const { toStreamEvent, writeNotice } = await import('./shared/messages.ts');
   const http = await context.http();
-  const { start } = options;
-  const isFromBacklog = start.from === 'start' || (start.from === 'last' && start.count > 0);
-  const silent = new Set(isFromBacklog ? sessions.map(sessionKey) : []);
   let hasWarned = false;
   for await (const event of tail(context, http, sessions, options)) {
     await writeNotice(context, event);
-    if (event.kind === 'caught-up' && silent.has(sessionKey(event.ref))) {
+    if (event.kind === 'caught-up' && event.isEmpty && options.start.from !== 'place') {
       await context.notice(`note: session ${event.ref.session_id} has no messages yet.`);
     }
-    if (event.kind === 'unknown-session' || event.kind === 'message') silent.delete(sessionKey(event.ref));
     if (event.kind !== 'message') continue;
     const label = sessions.length > 1 ? event.ref.session_id : undefined;
     yield toStreamEvent(event.ref, event.message, { label, showTimestamp });

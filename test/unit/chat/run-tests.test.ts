@@ -26,12 +26,11 @@ async function hold(
     http: async () => http,
     warn: async () => undefined,
   };
-  const target = { source_id: 'src_1', external_space_id: null, space_id: null, agent_id: null, agent: null };
   const only: TestCase = {
     index: 0,
     test: { source: 'talk.yaml:1', name: 'talk', agent: undefined, turns },
-    external_space_id: null,
-    target,
+    target: { external_space_id: null, space_id: null, agent_id: null, agent: null },
+    source: 'src_1',
   };
   const results: TestResult[] = [];
   for await (const result of runTests(context, http, [only], { concurrency, repeat: 1, pass: 1 })) results.push(result);

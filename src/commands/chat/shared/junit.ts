@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import XMLBuilder from 'fast-xml-builder';
-import type { TestResult } from '../../../chat/run-tests.ts';
+import { secondsOf, type TestResult } from '../../../chat/run-tests.ts';
 import { describeFileError, LocalError } from '../../../errors.ts';
 import { describeError } from '../../../output/error-text.ts';
 import { sanitizeText } from '../../../output/sanitize.ts';
@@ -15,12 +15,6 @@ function problemOf({ status, error }: TestResult, transcript: string) {
 
 const count = (results: readonly TestResult[], ...statuses: readonly string[]): number =>
   results.filter(({ status }) => statuses.includes(status)).length;
-
-const secondsOf = (results: readonly TestResult[]): string =>
-  results
-    .flatMap(({ turns }) => turns)
-    .reduce((total, { seconds }) => total + seconds, 0)
-    .toFixed(1);
 
 function totalsOf(results: readonly TestResult[]) {
   return {

@@ -1,6 +1,13 @@
 import { existsSync } from 'node:fs';
 import { parseAgentReference } from '../../../api/references.ts';
-import { decisiveOf, runTests, type TestOptions, type TestResult, type TestStatus } from '../../../chat/run-tests.ts';
+import {
+  decisiveOf,
+  runTests,
+  secondsOf,
+  type TestOptions,
+  type TestResult,
+  type TestStatus,
+} from '../../../chat/run-tests.ts';
 import { parseSource } from '../../../chat/source.ts';
 import { findCases, type TestAudience } from '../../../chat/test-cases.ts';
 import { type ConversationTest, parseConversations } from '../../../chat/test-file.ts';
@@ -40,16 +47,13 @@ const nameOf = ({ test, external_space_id: space }: TestResult): string =>
 /** `4 of 5`; nothing for a conversation that was to be held once. */
 const runsOf = ({ runs, passed }: TestResult): string | null => (runs > 1 ? `${passed} of ${runs}` : null);
 
-const secondsOf = ({ turns }: TestResult): number =>
-  Math.round(turns.reduce((total, { seconds }) => total + seconds, 0) * 10) / 10;
-
 const COLUMNS: readonly Column<TestResult>[] = [
   { header: 'STATUS', value: ({ status }) => status.replace('_', ' '), tone: ({ status }) => TONES[status] },
   { header: 'TEST', value: ({ test }) => test, fit: 'end' },
   { header: 'CUSTOMER', value: ({ external_space_id: id, space_id }) => id ?? space_id, fit: 'end' },
   { header: 'AGENT', value: ({ agent, agent_id }) => agent ?? agent_id, fit: 'end', isOptional: true },
   { header: 'PASSED', value: runsOf, isOptional: true },
-  { header: 'SECONDS', value: secondsOf, isOptional: true },
+  { header: 'SECONDS', value: (result) => Number(secondsOf([result])), isOptional: true },
   { header: 'SESSION', value: ({ session_id }) => session_id, isWide: true, tone: () => 'dim' },
   { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)), isNote: true },
 ];
@@ -153,7 +157,7 @@ export async function testConversations(
   const http = await context.http();
   context.progress.start('Looking for the agents');
   const cases = await findCases(http, tests, audience, context.command);
-  const missing = cases.flatMap(({ external_space_id: space, target: error }) =>
+  const missing = cases.flatMap(({ target: { external_space_id: space }, source: error }) =>
     error instanceof PartnerctlError ? [{ error, text: [space ?? [], describeError(error)].flat().join(': ') }] : [],
   );
   const plan = planOf(tests, audience, (cases.length - missing.length) * flags.repeat);

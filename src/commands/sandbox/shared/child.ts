@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
@@ -103,10 +104,9 @@ export async function runChild(
     if (signal !== 'SIGINT' || io.stdin.isTTY !== true) child.kill(signal);
   });
   try {
-    return await new Promise<number>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
-    });
+    await once(child, 'exit');
+    const { exitCode, signalCode } = child;
+    return exitCode ?? 128 + (signalCode ? constants.signals[signalCode] : 0);
   } catch (error) {
     abortSignal.throwIfAborted();
     throw new UsageError(`Cannot start ${JSON.stringify(file)}.`, { why: describeFileError(error), cause: error });
