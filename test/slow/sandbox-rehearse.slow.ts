@@ -1,9 +1,12 @@
+import { readdirSync } from 'node:fs';
+import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/platform/clock.ts';
 import { CRON_JOBS, jobBody, scheduleBody } from '../support/cron.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
+import { start } from '../support/program.ts';
 import { type Report, rehearse, space } from '../support/rehearse.ts';
-import { partnerctl, run } from '../support/run.ts';
+import { partnerctl, run, tempDirectory } from '../support/run.ts';
 import { PROVISION, provisionBody, service, write } from '../support/service.ts';
 
 /* Whole rehearsals, each of which starts some ten processes. `commands/sandbox-rehearse` has what ends before the first seed. */
@@ -113,4 +116,18 @@ describe('A rehearsal without a service', () => {
       { killed_at: 3, killed: 'after', problems: [] },
     ]);
   });
+});
+
+test('Ctrl-C ends a rehearsal at once, with a report of the seeds that ended, and removes its files', async () => {
+  const temporary = tempDirectory();
+  const path = write('acme.yaml', space('acme'));
+  const child = start(['sandbox', 'rehearse', path], { env: { TMPDIR: temporary, HOME: tempDirectory() } });
+  const hasState = () =>
+    readdirSync(temporary, { recursive: true }).some((name) => /seed-\d+.*state/.test(String(name)));
+  await expect.poll(hasState).toBe(true);
+  child.kill('SIGINT');
+  const stdout = expect.stringMatching(/^Interrupted after \d+ of 100 seeds\. /);
+  expect(await child).toMatchObject({ exitCode: 130, stdout });
+  expect(readdirSync(temporary)).toEqual([]);
+  expect((await execa('ps', ['-eo', 'args'])).stdout).not.toContain(path);
 });
