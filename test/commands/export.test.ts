@@ -92,7 +92,7 @@ describe('an export', () => {
         await exportTo(other, again);
         expect(filesOf(again)).toEqual(files);
       }),
-      { numRuns: propertyRuns(300, 3) },
+      { numRuns: propertyRuns(300, 2) },
     );
   });
 
@@ -412,7 +412,7 @@ agents:
         const again = (await exportTo(it, out, '--update')).json<readonly Row[]>();
         expect(again.map(({ status }) => status)).toEqual(ids.map(() => 'unchanged'));
       }),
-      { numRuns: propertyRuns(300, 3) },
+      { numRuns: propertyRuns(300, 2) },
     );
   });
 
