@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that run processes and take long. */
-const LONG = /\/test\/(terminal|promises|unit\/state|commands\/sandbox-)/;
+const LONG = /\/test\/(terminal|promises|wire|unit\/state|commands\/(sandbox-|state-|command-lines|countdown))/;
 
 /** Runs the long files first: the last one would run alone. */
 class LongFirst extends BaseSequencer {

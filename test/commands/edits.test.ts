@@ -116,7 +116,7 @@ test('Whatever is edited in a fleet, nothing is created at the service that is t
     expect(await it.posts()).toEqual([]);
     expect(await everything(it)).toEqual(before);
   };
-  await fc.assert(fc.asyncProperty(cases, check), { numRuns: propertyRuns(300, 6) });
+  await fc.assert(fc.asyncProperty(cases, check), { numRuns: propertyRuns(300, 3) });
 });
 
 test('A refused template is annotated at the line of its agent, with the reason of the service', async () => {

@@ -66,6 +66,9 @@ const KINDS = {
   unmanaged: { agents: [AGENT, { ...AGENT, agent_id: 'agt_2', name: 'Triage', template_id: 'tmpl_triage' }] },
 };
 
+const specialOf = (kinds: readonly (keyof typeof KINDS)[]): Found =>
+  Object.fromEntries(SPECIAL.map((id, index) => [id, KINDS[kinds[index % kinds.length] ?? 'blocked']]));
+
 describe('a plan of 300 spaces', () => {
   test('that are alike is one entry, with their number, and the first and the last one', async () => {
     const summary = write('summary.md', '');
@@ -91,16 +94,18 @@ Plan: 300 spaces, 300 agents, 300 chats, 300 jobs to create.
     ['differing', ['differing']],
     ['of every kind', ['blocked', 'differing', 'unmanaged']],
   ] as const)('with 12 that are %s fits on 40 lines of 80 columns, each of the 12 at the end', async (_, kinds) => {
-    const found = Object.fromEntries(SPECIAL.map((id, index) => [id, KINDS[kinds[index % kinds.length] ?? 'blocked']]));
-    const { stdout } = await plan(found);
+    const { stdout } = await plan(specialOf(kinds));
     const lines = stdout.split('\n').slice(0, -1);
     expect(lines.length, stdout).toBeLessThanOrEqual(40);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
     expect(lines.flatMap((line) => /^[x!?~] (c-\d{3})\b/.exec(line)?.[1] ?? [])).toEqual(SPECIAL);
     expect(lines[0]).toBe('+ 288 spaces: c-001 … c-298');
-    const wide = (await plan(found, '--wide')).stdout;
-    expect(wide.match(/^[+x!?~] c-\d{3} /gm)).toHaveLength(300);
-    expect(wide).not.toContain('--wide');
+  });
+
+  test('has an entry for each with --wide', async () => {
+    const { stdout } = await plan(specialOf(['blocked', 'differing', 'unmanaged']), '--wide');
+    expect(stdout.match(/^[+x!?~] c-\d{3} /gm)).toHaveLength(300);
+    expect(stdout).not.toContain('--wide');
   });
 });
 

@@ -68,7 +68,7 @@ test('Any texts come through CSV and NDJSON as they are, with line breaks as lin
         expect(namesOf(ran)).toEqual(rows.endsWith('.csv') ? expected : names);
       }
     }),
-    { numRuns: propertyRuns(60, 8) },
+    { numRuns: propertyRuns(60, 5) },
   );
 });
 

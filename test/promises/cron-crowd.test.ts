@@ -5,7 +5,7 @@ import { propertyRuns } from '../support/properties.ts';
 import { readJobLog } from '../support/state-file.ts';
 
 /** One of each kind: with and without --ensure and the list. `npm run test:slow` runs fifty. */
-const CROWD = propertyRuns(50, 6);
+const CROWD = propertyRuns(50, 4);
 
 interface Ended {
   readonly exitCode: number | undefined;

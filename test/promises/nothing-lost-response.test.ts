@@ -123,8 +123,8 @@ async function machine(
 }
 
 describe.each(CREATIONS)('An id that $command got', ({ command, args, answer, ids, record, advice, lost, next }) => {
-  // The three commands share the store: the slow tests lose git for each of them.
-  const stores = (['a file', 'git'] as const).slice(0, propertyRuns(2, command === 'cron create' ? 2 : 1));
+  // The slow tests also lose git.
+  const stores = (['a file', 'git'] as const).slice(0, propertyRuns(2, 1));
 
   it.each(stores)(
     'is printed with the error if it cannot be recorded, and no run creates it again: a state in %s',

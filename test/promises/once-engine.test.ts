@@ -24,7 +24,7 @@ function jobsFile(agent: string, count: number): string {
 const count = (kinds: readonly string[], kind: string) => kinds.filter((each) => each === kind).length;
 
 describe('An outage', () => {
-  it('gets no more than two batches of a file of 300 jobs, one reading of the list each, and the rest is free', async () => {
+  it('gets no more than two batches of a file of 100 jobs, one reading of the list each, and the rest is free', async () => {
     const { path, run } = stateFile();
     const service = await jobService();
     let lists = 0;
@@ -33,13 +33,13 @@ describe('An outage', () => {
       lists += 1;
       return sendJson(response, []);
     });
-    const ran = await run(service, ['cron', 'create', '-f', jobsFile('a1', 300), '-o', 'json']);
+    const ran = await run(service, ['cron', 'create', '-f', jobsFile('a1', 100), '-o', 'json']);
     expect(ran.code).toBe(9);
     expect(service.made.length).toBeLessThanOrEqual(16);
     expect(lists).toBeLessThanOrEqual(3);
     const statuses = ran.json<{ status: string; error: { message: string } }[]>();
     const failed = statuses.filter(({ status }) => status === 'failed');
-    expect(failed).toHaveLength(300 - service.made.length);
+    expect(failed).toHaveLength(100 - service.made.length);
     expect(failed.at(-1)?.error.message).toBe('Not sent: the last 8 requests in a row got no usable response.');
     const kinds = await jobRecordKinds(path);
     expect(count(kinds, 'unknown')).toBe(service.made.length);
@@ -58,7 +58,7 @@ describe('An outage', () => {
   });
 });
 
-it('kill -9 in a file of 100 jobs leaves at most eight of unknown outcome, and the others can be created', async () => {
+it('kill -9 in a file of 50 jobs leaves at most eight of unknown outcome, and the others can be created', async () => {
   const { cron, gateway, env, path, run } = await startCronBehindGateway();
   const arrived = createGate();
   let posts = 0;
@@ -69,7 +69,7 @@ it('kill -9 in a file of 100 jobs leaves at most eight of unknown outcome, and t
       else arrived.open();
     }),
   );
-  const child = start(['cron', 'create', '-f', jobsFile(cron.agent_id, 100), '--ensure'], { env });
+  const child = start(['cron', 'create', '-f', jobsFile(cron.agent_id, 50), '--ensure'], { env });
   await arrived.pass();
   child.kill('SIGKILL');
   await child;
@@ -77,11 +77,11 @@ it('kill -9 in a file of 100 jobs leaves at most eight of unknown outcome, and t
   const kinds = await jobRecordKinds(path);
   expect(count(kinds, 'reserved') - count(kinds, 'created')).toBeLessThanOrEqual(8);
   gateway.onList(json([]));
-  const again = await run(['cron', 'create', '-f', jobsFile(cron.agent_id, 100), '-o', 'json']);
+  const again = await run(['cron', 'create', '-f', jobsFile(cron.agent_id, 50), '-o', 'json']);
   gateway.onList();
   const statuses = again.json<{ status: string }[]>().map(({ status }) => status);
   expect(statuses.filter((status) => !['blocked', 'created'].includes(status))).toEqual([]);
-  expect(count(statuses, 'created')).toBeGreaterThanOrEqual(74);
+  expect(count(statuses, 'created')).toBeGreaterThanOrEqual(24);
   expect(new Set((await cron.jobs()).map(({ name }) => name)).size).toBe((await cron.jobs()).length);
 });
 
@@ -224,7 +224,8 @@ exec '${execFileSync('which', ['git'], { encoding: 'utf8' }).trim()}' "$@"
     },
   );
 
-  it.each([2, 1, 3].slice(0, propertyRuns(3, 1)))('from call %i on blocks nothing that was not sent', async (from) => {
+  // Each takes a hundred processes of git: only the slow tests, and CI, have the time.
+  it.each([2, 1, 3].slice(0, propertyRuns(3, 0)))('from call %i on blocks nothing that was not sent', async (from) => {
     const { service, act, env, setBroken } = await withBrokenFetch((n) => `${n} -ge ${from}`);
     const failed = await act('cron', 'create', '-f', jobsFile('a1', 3), '-o', 'json');
     const sent = service.made.length;

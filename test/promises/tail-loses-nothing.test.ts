@@ -137,7 +137,7 @@ test('A tail shows every message once and the punctual ones in order, whatever f
       expect(ofSession.filter(isPunctual)).toEqual(ids.filter(isPunctual));
     }
   });
-  await fc.assert(property, { numRuns: propertyRuns(60, 8) });
+  await fc.assert(property, { numRuns: propertyRuns(60, 4) });
 });
 
 test('A tail goes on after the machine slept for an hour, while it waited or while a request was under way', async () => {

@@ -1,12 +1,15 @@
+import { readdirSync } from 'node:fs';
+import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/platform/clock.ts';
 import { CRON_JOBS, jobBody, scheduleBody } from '../support/cron.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
+import { start } from '../support/program.ts';
 import { type Report, rehearse, space } from '../support/rehearse.ts';
-import { partnerctl } from '../support/run.ts';
+import { partnerctl, run, tempDirectory } from '../support/run.ts';
 import { PROVISION, provisionBody, service, write } from '../support/service.ts';
 
-/* What `commands/sandbox-rehearse` leaves out: whole rehearsals, which take long. */
+/* Whole rehearsals, each of which starts some ten processes. `commands/sandbox-rehearse` has what ends before the first seed. */
 
 describe('A rehearsal with a service', () => {
   test('begins with what exists there, sends it only reads, and kills the requests that its seeds determine', async () => {
@@ -34,6 +37,18 @@ describe('A rehearsal with a service', () => {
     });
     expect((await received()).length).toBeGreaterThan(0);
     expect(await posts()).toEqual([]);
+  });
+
+  test('begins with what the state recorded, where the token cannot list the jobs', async () => {
+    const { env, envFor } = await service();
+    const path = write('acme.yaml', space('acme'));
+    expect(await run(['provision', path], { env })).toMatchObject({ code: 0 });
+    const blind = await envFor(['spaces.read', 'agents.read', 'spaces.provision', 'api_chat.setup', 'cron_jobs.write']);
+    const ran = await rehearse(path, ['--seeds', '1', '-o', 'json'], { env: { ...blind, HOME: env.HOME ?? '' } });
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('what the state recorded') });
+    // The spaces, the agents, and that the jobs cannot be listed: nothing is created.
+    expect(ran.json<Report>()).toMatchObject({ seeds: [{ problems: [] }], summary: { ended_well: 1 } });
+    expect(ran.json<Report>().summary.requests).toBeLessThanOrEqual(3);
   });
 
   test('says which lists the token cannot read, and goes on without them', async () => {
@@ -72,6 +87,15 @@ describe('A rehearsal with a service', () => {
 });
 
 describe('A rehearsal without a service', () => {
+  test('finds the second job that --assume-not-created makes where a request is carried out after the lease', async () => {
+    const on = 'POST /automation/partner-cron-jobs/';
+    const faults = write('faults.json', JSON.stringify({ rules: [{ kind: 'late', ms: 300_000, on, times: 1 }] }));
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seeds', '1', '--faults', faults, '-o', 'json']);
+    expect(ran.code).toBe(10);
+    const message = expect.stringMatching(/^2 jobs "daily" of agent "Support"/);
+    expect(ran.json<Report>().seeds[0]?.problems).toEqual([{ kind: 'twice', message }]);
+  });
+
   test('names the agents that a service installs again after the state is lost', async () => {
     const rules = [{ kind: 'stale', ms: 600_000, on: 'GET /automation/spaces/:space_id/agents/' }];
     const faults = write('faults.json', JSON.stringify({ rules }));
@@ -92,4 +116,18 @@ describe('A rehearsal without a service', () => {
       { killed_at: 3, killed: 'after', problems: [] },
     ]);
   });
+});
+
+test('Ctrl-C ends a rehearsal at once, with a report of the seeds that ended, and removes its files', async () => {
+  const temporary = tempDirectory();
+  const path = write('acme.yaml', space('acme'));
+  const child = start(['sandbox', 'rehearse', path], { env: { TMPDIR: temporary, HOME: tempDirectory() } });
+  const hasState = () =>
+    readdirSync(temporary, { recursive: true }).some((name) => /seed-\d+.*state/.test(String(name)));
+  await expect.poll(hasState).toBe(true);
+  child.kill('SIGINT');
+  const stdout = expect.stringMatching(/^Interrupted after \d+ of 100 seeds\. /);
+  expect(await child).toMatchObject({ exitCode: 130, stdout });
+  expect(readdirSync(temporary)).toEqual([]);
+  expect((await execa('ps', ['-eo', 'args'])).stdout).not.toContain(path);
 });

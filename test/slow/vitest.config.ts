@@ -6,16 +6,18 @@ export default defineConfig({
     include: [
       'test/slow/**/*.slow.ts',
       // What `npm test` checks with fewer fleets, schedules, processes, bits, faults, and kinds of stores.
-      'test/commands/{apply,edits,export}.test.ts',
+      'test/commands/{apply,contract,edits,export,fleet,rows}.test.ts',
       'test/sandbox/{chat,clock}.test.ts',
       'test/unit/cron/at-most-once.test.ts',
       'test/unit/state/stores.test.ts',
       'test/promises/cron-crowd.test.ts',
       'test/promises/cron-never-twice-damage.test.ts',
       'test/promises/nothing-lost-response.test.ts',
+      'test/promises/once-engine.test.ts',
       'test/promises/tail-loses-nothing.test.ts',
+      'test/promises/token-one-origin.test.ts',
       'test/promises/{whole-or-refused,whole-session}.test.ts',
-      'test/terminal/interrupt.test.ts',
+      'test/terminal/{interrupt,login}.test.ts',
       // Every operation at every declared service, at services on real frameworks, and at 2,000 generated ones.
       'test/wire/*.slow.ts',
       'test/wire/generated.test.ts',

@@ -78,7 +78,7 @@ export async function startUploads(script: Script) {
 export const MB = 1024 * 1024;
 
 /** More than the system buffers on its way to a service that does not read. */
-export const LARGE = 24 * MB;
+export const LARGE = 16 * MB;
 
 /** Writes a sparse file, which takes no space on the disk, and returns its path. */
 export function largeFile(bytes = LARGE): string {

@@ -3,14 +3,18 @@ import module from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { start } from '../support/program.ts';
+import { propertyRuns } from '../support/properties.ts';
 import { tempDirectory } from '../support/run.ts';
 import { hasTmux, inTmux } from '../support/tmux.ts';
 
 const LOGIN = ['login', '--base-url', 'https://api.example.com/v1'];
 
-test('eight logins at once keep eight tokens, in files that only their owner can read, and no other file', async () => {
+/** The slow tests run eight. */
+const COUNT = propertyRuns(8, 3);
+
+test(`${COUNT} logins at once keep ${COUNT} tokens, in files that only their owner can read, and no other file`, async () => {
   const directory = tempDirectory();
-  const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
+  const names = Array.from({ length: COUNT }, (_, index) => `p${index}`);
   // Their standard input stays open and silent.
   const logins = names.map((name) => {
     const env = { PARTNER_CONFIG_DIR: directory, PARTNER_TOKEN: `pat_of-${name}-0123456789` };

@@ -5,7 +5,7 @@ import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { type Running, shell, start, until } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { call, manifest, PROVISION, provisionBody, write } from '../support/service.ts';
+import { call, PROVISION, provisionBody, write } from '../support/service.ts';
 import { hasTmux, inTmux } from '../support/tmux.ts';
 
 const JSON_START = ['sandbox', 'start', '-o', 'json'];
@@ -166,18 +166,4 @@ describe('sandbox run', () => {
     await writer.close();
     expect(readdirSync(temporary)).toEqual([]);
   });
-});
-
-test('Ctrl-C ends a rehearsal at once, with a report of the seeds that ended, and removes its files', async () => {
-  const temporary = tempDirectory();
-  const path = write('acme.yaml', manifest('acme'));
-  const child = start(['sandbox', 'rehearse', path], { env: { TMPDIR: temporary, HOME: tempDirectory() } });
-  const hasState = () =>
-    readdirSync(temporary, { recursive: true }).some((name) => /seed-\d+.*state/.test(String(name)));
-  await expect.poll(hasState).toBe(true);
-  child.kill('SIGINT');
-  const stdout = expect.stringMatching(/^Interrupted after \d+ of 100 seeds\. /);
-  expect(await child).toMatchObject({ exitCode: 130, stdout });
-  expect(readdirSync(temporary)).toEqual([]);
-  expect((await execa('ps', ['-eo', 'args'])).stdout).not.toContain(path);
 });

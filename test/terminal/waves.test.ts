@@ -20,7 +20,7 @@ const fleetOf = (count: number) =>
 
 test('Waves of 5, of 50, and of all, the second of which is killed and repeated, provision each space once, in order', async () => {
   const it = await service();
-  const ids = idsOf(70);
+  const ids = idsOf(60);
   let child: Running | undefined;
   const received: string[] = [];
   const proxy = await startFakeService(async (request, response) => {
@@ -34,7 +34,7 @@ test('Waves of 5, of 50, and of all, the second of which is killed and repeated,
   });
   const env = { ...it.env, PARTNER_BASE_URL: proxy.baseUrl };
   const out = join(tempDirectory(), 'plan.json');
-  expect((await run(['plan', fleetOf(70), '--out', out], { env })).code).toBe(0);
+  expect((await run(['plan', fleetOf(60), '--out', out], { env })).code).toBe(0);
   const wave = async (...limit: string[]) => {
     child = start(['apply', out, ...limit, '--concurrency', '1', '--query', 'results[].external_space_id'], { env });
     const { signal, exitCode, stdout } = await child;
@@ -42,7 +42,7 @@ test('Waves of 5, of 50, and of all, the second of which is killed and repeated,
   };
   expect(await wave('--limit', '5')).toMatchObject({ exitCode: 0, ids: ids.slice(0, 5) });
   expect(await wave('--limit', '50')).toMatchObject({ signal: 'SIGKILL', ids: [] });
-  expect(await wave('--limit', '45')).toMatchObject({ exitCode: 0, ids: ids.slice(20, 65) });
+  expect(await wave('--limit', '35')).toMatchObject({ exitCode: 0, ids: ids.slice(20, 55) });
   expect((await wave()).exitCode).toBe(0);
   expect(received).toEqual(ids);
   for (const { space_id } of await it.spaces()) expect(await it.agents(space_id)).toHaveLength(1);

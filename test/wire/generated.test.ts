@@ -8,7 +8,7 @@ import { serve } from './server.ts';
 import { SERVICES } from './table.ts';
 
 /** The number of generated services, each with one operation. A busy machine takes a second for each. */
-const COUNT = Number(process.env.WIRE_SERVICES ?? 8);
+const COUNT = Number(process.env.WIRE_SERVICES ?? 4);
 
 /** A generated service may need several commands: how its lists continue, and the names of two resources. */
 const PASTED = 3;
