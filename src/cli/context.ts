@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Http } from '../api/http.ts';
 import type { ContractKey } from '../config/contract-file.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
 import { configDirectory, ProfileStore } from '../config/profiles.ts';
 import { activeProfile, resolveBaseUrl, resolveService } from '../config/settings.ts';
 import { LocalError } from '../errors.ts';
@@ -13,6 +12,7 @@ import type { Environment, Io, Sink } from '../platform/io.ts';
 import { shellQuote } from '../platform/text.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
+import type { GlobalFlags } from './options.ts';
 import type { Signals } from './signals.ts';
 
 /** What is around every command, and the machine it runs on. Tests provide their own. */

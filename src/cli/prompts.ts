@@ -1,4 +1,3 @@
-import type { GlobalFlags } from '../config/global-flags.ts';
 import { nameProfile, type ProfileStore } from '../config/profiles.ts';
 import { type ActiveProfile, profileInUse, resolveBaseUrl } from '../config/settings.ts';
 import { EXIT, InterruptedError, UsageError } from '../errors.ts';
@@ -6,6 +5,7 @@ import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Environment, Io } from '../platform/io.ts';
 import { shellQuote } from '../platform/text.ts';
+import type { GlobalFlags } from './options.ts';
 
 /** What a question needs of a command. */
 interface PromptContext {

@@ -1,4 +1,3 @@
-import type { GlobalFlags } from '../config/global-flags.ts';
 import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import {
@@ -18,6 +17,7 @@ import { lazyIo, type Sink } from '../platform/io.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './ci/annotations.ts';
 import { type Context, createContext, type RuntimeDeps } from './context.ts';
 import { type Invocation, pathOf } from './leaf.ts';
+import type { GlobalFlags } from './options.ts';
 
 /** What reporting a command's failure needs to know about its run. */
 export interface CommandRun {

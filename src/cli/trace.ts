@@ -1,7 +1,7 @@
 import type { TraceEvent } from '../api/attempt.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Progress } from '../output/progress.ts';
 import { redactHeaders } from '../output/redact.ts';
+import type { GlobalFlags } from './options.ts';
 
 function contentLines(mark: string, headers: Readonly<Record<string, string>>, body: string): string[] {
   const shown = Object.entries(redactHeaders(headers)).map(([name, value]) => `${name}: ${value}`);

@@ -2,7 +2,7 @@ import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { FindLive } from '../cli/completion.ts';
 import type { Context } from '../cli/context.ts';
 import { leaf, programOf, run } from '../cli/leaf.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
+import type { ServiceFlags } from '../config/service-flags.ts';
 
 /** Makes the function that finds values as they were last listed. It requests nothing. */
 function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
@@ -14,7 +14,7 @@ function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
     const { activeProfile, resolveBaseUrl } = await import('../config/settings.ts');
     const { readKnownIds } = await import('../cli/known-ids.ts');
     // The line may name another profile or service.
-    const flags: GlobalFlags = { ...context.flags, ...program.opts() };
+    const flags: ServiceFlags = { ...context.flags, ...program.opts() };
     const profile = activeProfile(flags, env, config);
     const baseUrl = resolveBaseUrl(flags, env, profile)?.value;
     return baseUrl === undefined ? [] : readKnownIds(context, { profile: profile.value, baseUrl }, kind);

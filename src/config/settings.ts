@@ -2,8 +2,8 @@ import { LocalError, UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 import { shellQuote } from '../platform/text.ts';
 import { parseBaseUrl } from './base-url.ts';
-import type { GlobalFlags } from './global-flags.ts';
 import { DEFAULT_PROFILE, findProfile, nameProfile, type Profile, type Profiles } from './profiles.ts';
+import type { ServiceFlags } from './service-flags.ts';
 
 /** A value and the setting that it comes from: `--base-url`, `PARTNER_BASE_URL`, `profile "acme"`. */
 export interface Sourced<Value> {
@@ -36,14 +36,14 @@ export interface ServiceSettings {
 export const CURRENT = 'the current profile';
 
 /** Returns the name of the profile that applies, which need not exist. */
-export function profileName(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> {
+export function profileName(flags: ServiceFlags, env: Environment, profiles: Profiles): Sourced<string> {
   if (flags.profile !== undefined) return { value: flags.profile, from: '--profile' };
   if (env.PARTNER_PROFILE) return { value: env.PARTNER_PROFILE, from: 'PARTNER_PROFILE' };
   return { value: profiles.current(), from: CURRENT };
 }
 
 /** Returns the profile that applies. @throws NotFoundError if a setting names one that does not exist */
-export function activeProfile(flags: GlobalFlags, env: Environment, profiles: Profiles): ActiveProfile {
+export function activeProfile(flags: ServiceFlags, env: Environment, profiles: Profiles): ActiveProfile {
   const { value, from } = profileName(flags, env, profiles);
   return { value, from, stored: from === CURRENT ? profiles.find(value) : findProfile(profiles, value, from) };
 }
@@ -62,21 +62,21 @@ function profileToken({ token, token_command: command }: Profile, profile: strin
 }
 
 /** Whether flags and environment name both the service and the token, and no profile. */
-function needsNoProfile(flags: GlobalFlags, env: Environment): boolean {
+function needsNoProfile(flags: ServiceFlags, env: Environment): boolean {
   const namesProfile = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
   const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
   return !namesProfile && namesService && givenToken(flags, env) !== undefined;
 }
 
 /** Returns the profile that the service or the token comes from, and whose protection counts. @throws as `activeProfile` */
-export function profileInUse(flags: GlobalFlags, env: Environment, profiles: Profiles): ActiveProfile | undefined {
+export function profileInUse(flags: ServiceFlags, env: Environment, profiles: Profiles): ActiveProfile | undefined {
   const profile = needsNoProfile(flags, env) ? undefined : activeProfile(flags, env, profiles);
   return profile?.stored && profile;
 }
 
 /** Determines the base URL; undefined if none is configured. @throws UsageError for a bad URL */
 export function resolveBaseUrl(
-  flags: GlobalFlags,
+  flags: ServiceFlags,
   env: Environment,
   { value: name, stored }: Omit<ActiveProfile, 'from'>,
 ): Sourced<string> | undefined {
@@ -86,7 +86,7 @@ export function resolveBaseUrl(
   return stored?.base_url === undefined ? undefined : valid(stored.base_url, nameProfile(name));
 }
 
-function givenToken({ tokenFile }: GlobalFlags, { PARTNER_TOKEN: token }: Environment): TokenSource | undefined {
+function givenToken({ tokenFile }: ServiceFlags, { PARTNER_TOKEN: token }: Environment): TokenSource | undefined {
   if (tokenFile !== undefined) return tokenFileSource(tokenFile);
   const replaceHint = 'Set a valid token, or unset it to use that of a profile.';
   return token ? { kind: 'text', value: token, from: 'PARTNER_TOKEN', replaceHint } : undefined;
@@ -97,7 +97,7 @@ function givenToken({ tokenFile }: GlobalFlags, { PARTNER_TOKEN: token }: Enviro
  * the profile. `readToken` reads the token.
  * @throws NotFoundError for an unknown profile, UsageError for a missing or invalid base URL
  */
-export function resolveService(flags: GlobalFlags, env: Environment, profiles: Profiles): ServiceSettings {
+export function resolveService(flags: ServiceFlags, env: Environment, profiles: Profiles): ServiceSettings {
   const profile = tolerantProfile(flags, env, profiles);
   const { stored } = profile;
   const baseUrl = resolveBaseUrl(flags, env, profile);
@@ -116,7 +116,7 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
 }
 
 /** As `activeProfile`. In a container, another user may own the home directory: who needs no profile goes on without. */
-function tolerantProfile(flags: GlobalFlags, env: Environment, profiles: Profiles): ActiveProfile {
+function tolerantProfile(flags: ServiceFlags, env: Environment, profiles: Profiles): ActiveProfile {
   try {
     return activeProfile(flags, env, profiles);
   } catch (error) {

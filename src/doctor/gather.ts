@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
 import type { ProfileStore } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
+import type { ServiceFlags } from '../config/service-flags.ts';
 import { profileInUse, resolveService } from '../config/settings.ts';
 import { PartnerctlError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
@@ -14,7 +14,7 @@ export interface DoctorContext {
   readonly version: string;
   readonly nodeVersion: string;
   readonly config: ProfileStore;
-  readonly flags: GlobalFlags;
+  readonly flags: ServiceFlags;
   readonly env: Environment;
   readonly signals: { readonly interrupt: AbortSignal };
   /** Aborts at an interrupt, and when the time of the command is up. */

@@ -1,4 +1,4 @@
-import { DEFAULT_RETRIES } from '../config/global-flags.ts';
+import { DEFAULT_RETRIES } from '../config/service-flags.ts';
 import type { CronContext } from '../cron/context.ts';
 import { openJobs } from '../cron/ensure-jobs.ts';
 import { UsageError } from '../errors.ts';
