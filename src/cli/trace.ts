@@ -14,6 +14,7 @@ function resultLine({ request, url, result, ms }: Extract<TraceEvent, { kind: 'r
   return `* ${request.method} ${url} → ${outcome} in ${Math.round(ms)} ms (${request.requestId})`;
 }
 
+/** What --verbose and --debug show of an event. Not redacted. */
 function linesOf(event: TraceEvent, debug: boolean): readonly string[] {
   if (event.kind === 'wait') return [`* waiting ${(event.ms / 1000).toFixed(1)} s ${event.why}`];
   if (event.kind === 'request') {
@@ -31,14 +32,21 @@ function linesOf(event: TraceEvent, debug: boolean): readonly string[] {
 export interface TraceContext {
   readonly flags: Pick<GlobalFlags, 'verbose' | 'debug'>;
   readonly progress: Pick<Progress, 'countdown'>;
+  redact(text: string): string;
   writeLine(text: string): Promise<void>;
 }
 
-/** Creates the function that shows requests as -v and --debug ask for, and waits as progress. */
-export function createTrace({ flags: { verbose, debug }, progress, writeLine }: TraceContext) {
+/**
+ * Creates the function that shows requests as -v and --debug ask for, and waits as progress. Events are read here alone,
+ * and only redacted text goes on, wherever it is written.
+ */
+export function createTrace({ flags: { verbose, debug }, progress, redact, writeLine }: TraceContext) {
   return (event: TraceEvent): void => {
-    if (event.kind === 'wait') progress.countdown(event.ms, (left) => `waiting ${left} ${event.why}`);
+    if (event.kind === 'wait') {
+      const why = redact(event.why);
+      progress.countdown(event.ms, (left) => `waiting ${left} ${why}`);
+    }
     if (!verbose && !debug) return;
-    for (const line of linesOf(event, debug)) void writeLine(line);
+    for (const line of linesOf(event, debug).map(redact)) void writeLine(line);
   };
 }
