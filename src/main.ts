@@ -5,6 +5,7 @@ import type { CommandRun } from './cli/run.ts';
 import { allCommands } from './commands/all.ts';
 import { EXIT, exitCodeOf, InterruptedError } from './errors.ts';
 import { shouldUseColor } from './output/color.ts';
+import { FORMATS, findFormat } from './output/command-result.ts';
 import { formatError, formatErrorJson } from './output/error-text.ts';
 import { isReaderGone, outputSink, waitForReader } from './output/sink.ts';
 import { layoutWidth } from './platform/io.ts';
@@ -13,7 +14,8 @@ async function errorReport(error: unknown, tree: CommandTree, { env, io }: Runti
   const { escapeWorkflowCommands, isGitHubActions } = await import('./cli/ci/annotations.ts');
   const { output = env.PARTNER_OUTPUT, color, debug } = tree.globals();
   const commandPath = tree.commandPath();
-  if (output === 'json' || output === 'ndjson') return formatErrorJson(error, commandPath);
+  const format = findFormat(output);
+  if (format && FORMATS[format].hasJsonErrors) return formatErrorJson(error, commandPath);
   const text = await formatError(error, {
     color: shouldUseColor(color, env, io.stderr),
     debug,

@@ -2,10 +2,10 @@ import type { TokenOrigin } from '../api/call.ts';
 import { Http } from '../api/http.ts';
 import { Transport } from '../api/transport.ts';
 import { type ContractKey, readContract } from '../config/contract-file.ts';
-import { DEFAULT_RETRIES, type GlobalFlags } from '../config/global-flags.ts';
 import { nameProfile, type ProfileStore } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readToken, type TokenContext } from '../config/read-token.ts';
+import { DEFAULT_RETRIES } from '../config/service-flags.ts';
 import { resolveService, type SettingsContext } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
 import { CredentialsError, RunFailure } from '../errors.ts';
@@ -13,6 +13,7 @@ import type { Redactor } from '../output/redact.ts';
 import { writeLine } from '../output/sink.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment, Io } from '../platform/io.ts';
+import type { GlobalFlags } from './options.ts';
 import { createTrace, type TraceContext } from './trace.ts';
 
 /** What a client needs of a command. */

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import type { Http } from '../api/http.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
 import { configDirectory, ProfileStore } from '../config/profiles.ts';
 import { LocalError } from '../errors.ts';
 import type { Progress } from '../output/progress.ts';
@@ -10,6 +9,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Environment, Io } from '../platform/io.ts';
 import { shellQuote } from '../platform/text.ts';
 import type { Log } from '../state/log.ts';
+import type { GlobalFlags } from './options.ts';
 import type { Signals } from './signals.ts';
 
 /** What is around every command, and the machine it runs on. Tests provide their own. */

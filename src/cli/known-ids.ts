@@ -58,10 +58,13 @@ async function store(context: Context, kind: IdKind, words: readonly Candidate[]
   }
 }
 
-/** Stores the ids of a list in place of the earlier ones, once all of it was read. @returns the items, page by page */
+/**
+ * Stores the ids of a list in place of the earlier ones, once all of it was read. A filtered list stores nothing: it would remove the others.
+ * @returns the items, page by page
+ */
 export function rememberIds<Item extends Listed>(
   context: Context,
-  kind: IdKind,
+  { kind, isFiltered }: { readonly kind: IdKind; readonly isFiltered: boolean },
   items: AsyncIterable<Item>,
 ): Paged<Item> {
   async function* pages(): AsyncGenerator<readonly Item[]> {
@@ -70,7 +73,7 @@ export function rememberIds<Item extends Listed>(
       if (words.length < MAX_WORDS) words = words.concat(page.flatMap((item) => wordsOf(item, kind)));
       yield page;
     }
-    await store(context, kind, words);
+    if (!isFiltered) await store(context, kind, words);
   }
   return new Paged(pages());
 }

@@ -1,7 +1,7 @@
-import { type CommandUnknownOpts, InvalidArgumentError, type Option } from '@commander-js/extra-typings';
-import { UsageError } from '../errors.ts';
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { DEFAULT_RETRIES } from '../config/service-flags.ts';
+import { OUTPUT_FORMATS } from '../output/command-result.ts';
 import { parseDuration } from '../platform/clock.ts';
-import { lineageOf } from './leaf.ts';
 
 /* A parser throws `InvalidArgumentError` with what follows the option's name in the message. */
 
@@ -25,6 +25,37 @@ export function duration(text: string): number {
 export function collect(text: string, previous: readonly string[]): string[] {
   return [...previous, text];
 }
+
+/** Adds the options that are accepted before and after every command. The topic `output` shows them. */
+export function addGlobalOptions(program: Command) {
+  const withOptions = program
+    .option('--profile <profile>', 'use this profile (PARTNER_PROFILE)')
+    .option('--base-url <url>', 'base URL of the service, ending in /v1 (PARTNER_BASE_URL)')
+    .option('--token-file <path>', 'a file with the token, or - for standard input (PARTNER_TOKEN: the token itself)')
+    .addOption(
+      new Option('-o, --output <format>', 'format (PARTNER_OUTPUT); table, or tsv in a pipe').choices(OUTPUT_FORMATS),
+    )
+    .option('--query <JMESPath>', 'print only what this expression selects from the JSON output')
+    .option('--wide', 'table: shorten nothing, and show exact times', false)
+    .option('-q, --quiet', 'hide progress and notices', false)
+    .option('-v, --verbose', 'log a line per request to stderr', false)
+    .option('--debug', 'also log headers and bodies, with secrets redacted', false)
+    .addOption(
+      new Option('--color <when>', 'when to use colors (NO_COLOR, FORCE_COLOR)')
+        .choices(['auto', 'always', 'never'])
+        .default('auto'),
+    )
+    .option('--no-input', 'never ask questions')
+    .option('--timeout <duration>', 'time limit of the whole command: 500ms, 30s, 2m, 1h', duration)
+    // No value by default: without one, a tail that does not follow retries by time, not by number.
+    .option('--retries <n>', `how often to repeat a failed safe call (default: ${DEFAULT_RETRIES})`, integer(0, 20))
+    .option('--state <address>', 'the state: a file, postgres://…, or git+ssh://…#branch (PARTNER_STATE)');
+  for (const option of program.options) if (option.long !== '--version') option.hideHelp();
+  return withOptions;
+}
+
+/** The global options as commander parses them: one that is not set is absent, or has its default. */
+export type GlobalFlags = Readonly<ReturnType<ReturnType<typeof addGlobalOptions>['opts']>>;
 
 /** What `<space>` and `--space` take. */
 export const SPACE_HELP = 'a space_id, ext:<external_space_id>, or name:<name>';
@@ -79,37 +110,4 @@ export function valueName({ flags }: Option): string | undefined {
 /** The option as messages name it. */
 export function optionName({ long, flags }: Option): string {
   return long ?? flags;
-}
-
-/** Wraps the parser of an option, to refuse an empty value, an unknown choice, a second value, and the next option. */
-function strictParser(option: Option, command: CommandUnknownOpts, onProblem: (problem: UsageError) => void) {
-  const { parseArg, argChoices } = option;
-  let isGiven = false;
-  return (text: string, previous: unknown): unknown => {
-    try {
-      if (isGiven && !isRepeatable(option)) throw new InvalidArgumentError('is given twice');
-      isGiven = true;
-      if (text === '') throw new InvalidArgumentError('is empty. Check the shell variable it comes from');
-      if (lineageOf(command).some(({ options }) => options.some(({ long }) => long === text))) {
-        throw new InvalidArgumentError(`has no value before ${text}. Check the shell variable it comes from`);
-      }
-      if (!argChoices) return parseArg ? parseArg(text, previous) : text;
-      if (argChoices.includes(text)) return text;
-      throw new InvalidArgumentError(`takes one of ${argChoices.join(', ')}, not ${JSON.stringify(text)}`);
-    } catch (error) {
-      if (!(error instanceof InvalidArgumentError)) throw error;
-      onProblem(new UsageError(`${optionName(option)} ${error.message}.`));
-      return previous;
-    }
-  };
-}
-
-/**
- * Makes the options of a command strict: commander would let a second value replace the first.
- * @param onProblem receives the UsageError; parsing goes on, so that -o is known when it is reported
- */
-export function checkOptionValues(command: CommandUnknownOpts, onProblem: (problem: UsageError) => void): void {
-  for (const option of command.options) {
-    if (valueName(option) !== undefined) option.argParser(strictParser(option, command, onProblem));
-  }
 }

@@ -1,7 +1,13 @@
-import type { GlobalFlags } from '../config/global-flags.ts';
 import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
-import { type CommandResult, failureOf, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
+import {
+  type CommandResult,
+  FORMATS,
+  failureOf,
+  findFormat,
+  OUTPUT_FORMATS,
+  type OutputFormat,
+} from '../output/command-result.ts';
 import { describeError } from '../output/error-text.ts';
 import { createProgress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
@@ -11,6 +17,7 @@ import { lazyIo, type Sink } from '../platform/io.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './ci/annotations.ts';
 import { type Context, createContext, type RuntimeDeps } from './context.ts';
 import { type Invocation, pathOf } from './leaf.ts';
+import type { GlobalFlags } from './options.ts';
 
 /** What reporting a command's failure needs to know about its run. */
 export interface CommandRun {
@@ -23,7 +30,7 @@ export interface CommandRun {
 /** @throws UsageError for an unknown format in PARTNER_OUTPUT; --output is one of them */
 function chooseFormat({ output }: GlobalFlags, { PARTNER_OUTPUT }: RuntimeDeps['env']): OutputFormat | 'auto' {
   const chosen = output ?? (PARTNER_OUTPUT || 'auto');
-  const format = ['auto' as const, ...OUTPUT_FORMATS].find((candidate) => candidate === chosen);
+  const format = chosen === 'auto' ? chosen : findFormat(chosen);
   if (format) return format;
   throw new UsageError(`PARTNER_OUTPUT is ${JSON.stringify(chosen)}, which is not an output format.`, {
     hint: `Set it to one of: ${OUTPUT_FORMATS.join(', ')}.`,
@@ -96,13 +103,13 @@ export async function runCommand(
     const out = result.kind === 'body' ? open(io.stdout, redact) : stdout;
     await renderForReader(result, options, { stdout: out, stderr, redact });
     progress.stop();
-    const failure = failureOf(result, io.stdout.isTTY && (format === 'auto' || format === 'table'));
+    const failure = failureOf(result, io.stdout.isTTY && (format === 'auto' || FORMATS[format].isLaidOut));
     if (failure) throw failure;
     const code = result.kind === 'list' ? result.exitCode?.() : result.kind === 'none' ? result.exitCode : undefined;
     return code ?? EXIT.ok;
   };
   const reported = async (): Promise<number> => {
-    const hasAnnotations = isGitHub && format !== 'json' && format !== 'ndjson';
+    const hasAnnotations = isGitHub && (format === 'auto' || !FORMATS[format].hasJsonErrors);
     const report = await openCiReport(invocation, context, hasAnnotations ? open(io.stderr, redact).write : undefined);
     let result: CommandResult | undefined;
     let failure: unknown;

@@ -1,9 +1,9 @@
 import type { TraceEvent } from '../api/attempt.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Progress } from '../output/progress.ts';
 import { redactHeaders } from '../output/redact.ts';
 import { writeLine } from '../output/sink.ts';
 import type { Io } from '../platform/io.ts';
+import type { GlobalFlags } from './options.ts';
 
 function contentLines(mark: string, headers: Readonly<Record<string, string>>, body: string): string[] {
   const shown = Object.entries(redactHeaders(headers)).map(([name, value]) => `${name}: ${value}`);
@@ -16,6 +16,7 @@ function resultLine({ request, url, result, ms }: Extract<TraceEvent, { kind: 'r
   return `* ${request.method} ${url} → ${outcome} in ${Math.round(ms)} ms (${request.requestId})`;
 }
 
+/** What --verbose and --debug show of an event. Not redacted. */
 function linesOf(event: TraceEvent, debug: boolean): readonly string[] {
   if (event.kind === 'wait') return [`* waiting ${(event.ms / 1000).toFixed(1)} s ${event.why}`];
   if (event.kind === 'request') {
@@ -33,14 +34,21 @@ function linesOf(event: TraceEvent, debug: boolean): readonly string[] {
 export interface TraceContext {
   readonly flags: Pick<GlobalFlags, 'verbose' | 'debug'>;
   readonly progress: Pick<Progress, 'countdown'>;
-  readonly io: Io;
+  readonly io: Pick<Io, 'stderr'>;
+  readonly redactor: { redact(text: string): string };
 }
 
-/** Creates the function that shows requests as -v and --debug ask for, and waits as progress. */
-export function createTrace({ flags: { verbose, debug }, progress, io }: TraceContext) {
+/**
+ * Creates the function that shows requests as -v and --debug ask for, and waits as progress. Events are read here alone,
+ * and only redacted text goes on, wherever it is written.
+ */
+export function createTrace({ flags: { verbose, debug }, progress, io, redactor: { redact } }: TraceContext) {
   return (event: TraceEvent): void => {
-    if (event.kind === 'wait') progress.countdown(event.ms, (left) => `waiting ${left} ${event.why}`);
+    if (event.kind === 'wait') {
+      const why = redact(event.why);
+      progress.countdown(event.ms, (left) => `waiting ${left} ${why}`);
+    }
     if (!verbose && !debug) return;
-    for (const line of linesOf(event, debug)) void writeLine(io.stderr, line);
+    for (const line of linesOf(event, debug).map(redact)) void writeLine(io.stderr, line);
   };
 }

@@ -2,8 +2,8 @@ import { LocalError, UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 import { shellQuote } from '../platform/text.ts';
 import { parseBaseUrl } from './base-url.ts';
-import type { GlobalFlags } from './global-flags.ts';
 import { DEFAULT_PROFILE, findProfile, nameProfile, type Profile, type Profiles } from './profiles.ts';
+import type { ServiceFlags } from './service-flags.ts';
 
 /** A value and the setting that it comes from: `--base-url`, `PARTNER_BASE_URL`, `profile "acme"`. */
 export interface Sourced<Value> {
@@ -20,7 +20,7 @@ export interface TokenSource extends Sourced<string> {
 
 /** What settings are found in: the flags, then the environment, then the profiles. */
 export interface SettingsContext {
-  readonly flags: Pick<GlobalFlags, 'profile' | 'baseUrl' | 'tokenFile'>;
+  readonly flags: ServiceFlags;
   readonly env: Environment;
   readonly config: Profiles;
 }

@@ -5,6 +5,32 @@ export const OUTPUT_FORMATS = ['table', 'json', 'ndjson', 'yaml', 'tsv'] as cons
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
+/** What each format is: no other place compares their names. How each is written stands in `render.ts` and `lines.ts`. */
+export const FORMATS: Readonly<
+  Record<
+    OutputFormat,
+    {
+      /** It shows cells and reports; other formats show the JSON form. */
+      readonly isForPeople: boolean;
+      /** It is laid out for a screen: wrapped, aligned, colored. */
+      readonly isLaidOut: boolean;
+      /** stderr has errors as JSON, and nothing for the log of a CI system. */
+      readonly hasJsonErrors: boolean;
+    }
+  >
+> = {
+  table: { isForPeople: true, isLaidOut: true, hasJsonErrors: false },
+  json: { isForPeople: false, isLaidOut: false, hasJsonErrors: true },
+  ndjson: { isForPeople: false, isLaidOut: false, hasJsonErrors: true },
+  yaml: { isForPeople: false, isLaidOut: false, hasJsonErrors: false },
+  tsv: { isForPeople: true, isLaidOut: false, hasJsonErrors: false },
+};
+
+/** The format of a name, as a flag or the environment has it. */
+export function findFormat(name: string | undefined): OutputFormat | undefined {
+  return OUTPUT_FORMATS.find((format) => format === name);
+}
+
 /** Raw: the renderer sanitizes it. */
 export type Cell = string | number | boolean | null | undefined;
 

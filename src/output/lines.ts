@@ -31,27 +31,30 @@ export async function writeLines(
   }
 }
 
-/**
- * Creates a function that formats an event as a line of JSON, a YAML document, a line of tab-separated cells, or lines
- * for people, wrapped in a terminal. `json` means `ndjson`, because an endless stream never closes an array.
- */
-export async function createEventFormatter(
-  format: OutputFormat,
-  color: boolean,
-  out: Sink,
-): Promise<(event: StreamEvent) => string> {
-  if (format === 'json' || format === 'ndjson') return jsonLine;
-  if (format === 'yaml') {
-    const { stringifyYaml } = await import('./yaml.ts');
-    return ({ json }) => `---\n${stringifyYaml(json)}`;
-  }
+/** Formats an event for people: wrapped to the width. */
+async function textFormatter(color: boolean, width: () => number): Promise<FormatEvent> {
   const { wrapText, WORD } = await import('./wrap.ts');
-  const paint = await createPaint(color && format === 'table');
-  return ({ cells, text: parts }) => {
-    if (format === 'tsv' && cells) return tsvLine(cells);
+  const paint = await createPaint(color);
+  return ({ text: parts }) => {
     const text = typeof parts === 'string' ? parts : parts.map((part) => paint(part.text, part.tone)).join('');
     if (text === '') return '';
-    const width = format === 'table' ? layoutWidth(out) : Number.POSITIVE_INFINITY;
-    return `${wrapText(text.replace(/\n$/, ''), width, '  ', WORD).replaceAll(/^ +$/gm, '')}\n`;
+    return `${wrapText(text.replace(/\n$/, ''), width(), '  ', WORD).replaceAll(/^ +$/gm, '')}\n`;
   };
 }
+
+type FormatEvent = (event: StreamEvent) => string;
+
+/** Creates the function that formats an event. `json` means `ndjson`, because an endless stream never closes an array. */
+export const EVENT_FORMATTERS: Readonly<Record<OutputFormat, (color: boolean, out: Sink) => Promise<FormatEvent>>> = {
+  table: (color, out) => textFormatter(color, () => layoutWidth(out)),
+  json: async () => jsonLine,
+  ndjson: async () => jsonLine,
+  async yaml() {
+    const { stringifyYaml } = await import('./yaml.ts');
+    return ({ json }) => `---\n${stringifyYaml(json)}`;
+  },
+  async tsv() {
+    const formatText = await textFormatter(false, () => Number.POSITIVE_INFINITY);
+    return (event) => (event.cells ? tsvLine(event.cells) : formatText(event));
+  },
+};

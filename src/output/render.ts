@@ -1,7 +1,14 @@
 import { layoutWidth, type Sink } from '../platform/io.ts';
-import type { CommandResult, ListResult, ObjectResult, OutputFormat, StreamResult } from './command-result.ts';
+import {
+  type CommandResult,
+  FORMATS,
+  type ListResult,
+  type ObjectResult,
+  type OutputFormat,
+  type StreamResult,
+} from './command-result.ts';
 import { toJsonForm, writeJson } from './json.ts';
-import { createEventFormatter, jsonLine, tsvRow, writeLines } from './lines.ts';
+import { EVENT_FORMATTERS, jsonLine, tsvRow, writeLines } from './lines.ts';
 import { sanitizeText } from './sanitize.ts';
 
 export interface RenderOptions {
@@ -25,7 +32,7 @@ export interface RenderIo {
 }
 
 function isForPeople(format: RenderOptions['format']): boolean {
-  return format === 'table' || format === 'tsv' || format === 'auto';
+  return format === 'auto' || FORMATS[format].isForPeople;
 }
 
 /** The format of a result. A report, and what is about one thing, are the same in a pipe as in a terminal. */
@@ -64,37 +71,34 @@ async function renderText(result: ListResult | ObjectResult, options: RenderOpti
   await writeNotice(result.summary?.(), io);
 }
 
+/** Writes a list or an object in a format. */
+type Write = (result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo) => Promise<void>;
+
+const WRITERS: Readonly<Record<OutputFormat, Write>> = {
+  table: renderText,
+  json: (result, _, { stdout }) => writeJson(result, stdout),
+  ndjson: (result, _, { stdout }) => writeLines(result, jsonLine, stdout),
+  yaml: async (result, _, { stdout }) =>
+    stdout.write((await import('./yaml.ts')).stringifyYaml(await toJsonForm(result))),
+  tsv: (result, _, { stdout }) => writeLines(result, tsvRow, stdout),
+};
+
 async function renderData(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { stdout } = io;
   if (result.kind === 'object' && result.text !== undefined && isForPeople(options.format)) {
     return stdout.write(result.text);
   }
-  const format = formatOf(result, options, stdout);
-  switch (format) {
-    case 'json':
-      return writeJson(result, stdout);
-    case 'ndjson':
-      return writeLines(result, jsonLine, stdout);
-    case 'tsv':
-      return writeLines(result, tsvRow, stdout);
-    case 'yaml':
-      return stdout.write((await import('./yaml.ts')).stringifyYaml(await toJsonForm(result)));
-    case 'table':
-      return renderText(result, options, io);
-    default:
-      // A new format that is forgotten here does not compile, instead of printing nothing.
-      return format satisfies never;
-  }
+  return WRITERS[formatOf(result, options, stdout)](result, options, io);
 }
 
 async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { stdout, redact } = io;
   const format = formatOf(result, options, stdout);
-  if (result.screens && format === 'table' && stdout.isTTY) {
+  if (result.screens && FORMATS[format].isLaidOut && stdout.isTTY) {
     const { writeScreens } = await import('./live-screen.ts');
     return writeScreens(result.screens, stdout, { color: options.color, isWide: options.wide ?? false, redact });
   }
-  const formatEvent = await createEventFormatter(format, options.color, stdout);
+  const formatEvent = await EVENT_FORMATTERS[format](options.color, stdout);
   for await (const event of result.events) await stdout.write(formatEvent(event));
 }
 

@@ -1,4 +1,4 @@
-import { DEFAULT_RETRIES } from '../config/global-flags.ts';
+import { DEFAULT_RETRIES } from '../config/service-flags.ts';
 import { resolveBaseUrl } from '../config/settings.ts';
 import type { CronContext } from '../cron/context.ts';
 import { openJobs } from '../cron/ensure-jobs.ts';

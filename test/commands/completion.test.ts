@@ -25,6 +25,10 @@ async function inBash(env: Env, line: string): Promise<string[]> {
 }
 
 const NAME = '$(touch pwned) it\'s "A"';
+const JOBS = [
+  { cron_job_id: 'cron_1', agent_id: 'a1', name: 'daily' },
+  { cron_job_id: 'cron_2', agent_id: 'a2', name: 'weekly' },
+];
 const SPACES = [
   { space_id: 's1', external_space_id: 'acme', name: 'Acme' },
   { space_id: 's2', external_space_id: null, name: NAME },
@@ -36,11 +40,12 @@ async function listed() {
   const fake = await startFakeService({
     'GET /automation/spaces/': json(SPACES),
     'GET /automation/spaces/{id}/agents/': json([{ agent_id: 'a1', name: 'Support' }]),
-    'GET /automation/partner-cron-jobs/': json([{ cron_job_id: 'cron_1', agent_id: 'a1', name: 'daily' }]),
+    'GET /automation/partner-cron-jobs/': json(JOBS),
   });
   const HOME = tempDirectory();
   const env = { HOME, PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pat_0123456789abcdef' };
-  for (const line of ['spaces list', 'agents list ext:acme', 'cron list']) {
+  const login = `login --profile acme --base-url ${fake.baseUrl}`;
+  for (const line of [login, 'spaces list', 'agents list ext:acme', 'cron list']) {
     expect(await run(line.split(' '), { env })).toMatchObject({ code: 0 });
   }
   return { ...fake, env, HOME };
@@ -101,10 +106,35 @@ describe('live ids', () => {
     expect(await offered(env, 'agents', 'list', 'name:')).toMatchObject({ values: ['name:Acme', `name:${NAME}`] });
     expect(await offered(env, 'chat', 'setup', 's1', '')).toMatchObject({ lines: ['a1\tSupport'] });
     expect(await offered(env, 'cron', 'create', '--agent', '')).toMatchObject({ lines: ['a1\tSupport'] });
-    expect(await offered(env, 'cron', 'forget', '')).toMatchObject({ lines: ['cron_1\tdaily'] });
+    expect(await offered(env, 'cron', 'forget', '')).toMatchObject({ lines: ['cron_1\tdaily', 'cron_2\tweekly'] });
     expect(await offered(env, 'chat', 'test', '--only', '')).toMatchObject({ lines: ['acme\tAcme'] });
-    expect(await offered(env, 'cron', 'adopt', '')).toMatchObject({ lines: ['cron_1\tdaily'] });
+    expect(await offered(env, 'cron', 'adopt', '')).toMatchObject({ lines: ['cron_1\tdaily', 'cron_2\tweekly'] });
     expect(requests).toHaveLength(count);
+  });
+
+  test('are also those that a filter has left out, since a list of some is not all', async () => {
+    const { env } = await listed();
+    expect(await run(['cron', 'list', '--space', 'ext:acme', '--query', '[].cron_job_id'], { env })).toMatchObject({
+      code: 0,
+      stdout: 'cron_1\n',
+    });
+    expect((await offered(env, 'cron', 'forget', '')).values).toEqual(['cron_1', 'cron_2']);
+  });
+
+  test('are offered wherever help has a value of their kind: each kind is stored by a list', async () => {
+    const { env } = await listed();
+    const isOffered = (name: string) => !['files', 'nothing'].includes(COMPLETED_BY[name] ?? 'nothing');
+    for (const { command, arguments: given, flags } of (await readHelp()).commands) {
+      const places = [
+        ...given.map(({ name, choices }, index) => ({ name, choices, before: given.slice(0, index).map(() => 'x') })),
+        ...flags.map(({ flag, value, choices }) => ({ name: value ?? '', choices, before: [flag] })),
+      ];
+      for (const { name, choices, before } of places) {
+        if (choices || !isOffered(name)) continue;
+        const { values } = await offered(env, ...command.split(' '), ...before, '');
+        expect(values.length, `${command} ${before.join(' ')} <${name}>`).toBeGreaterThan(0);
+      }
+    }
   });
 
   test('are those of the service and the profile of the line', async () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { HELP_TOPICS } from '../../src/cli/help.ts';
 import { ERROR_TYPES, EXIT } from '../../src/errors.ts';
+import { OUTPUT_FORMATS } from '../../src/output/command-result.ts';
 import { readDocument } from '../support/documents.ts';
 import { readHelp } from '../support/help.ts';
 import { run } from '../support/run.ts';
@@ -113,6 +114,10 @@ it('`help -o json` is an index of less than 30 KB, and `help <command> -o json` 
   expect((await run(['help', '-o', 'json'])).stdout.length).toBeLessThan(30_000);
   const described = await run(['help', 'cron', 'create', '-o', 'json']);
   expect(described.json()).toMatchObject({ command: 'cron create', writes: true, flags: expect.any(Array) });
+});
+
+it('`help output` says what each format is', () => {
+  for (const format of OUTPUT_FORMATS) expect(readDocument('src/help/output.md')).toContain(`\`${format}\``);
 });
 
 it('`help output` and the index have every error.type, and no other', () => {

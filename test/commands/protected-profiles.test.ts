@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { run, tempDirectory } from '../support/run.ts';
+import { argumentsOf, COMMAND_LINES, startScene } from '../support/command-lines.ts';
+import { run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { createProfileHome, storeProfile } from './profile-home.ts';
 
@@ -12,60 +12,49 @@ async function setUp() {
   expect((await run(['profile', 'protect', 'live'], { env: home.env })).code).toBe(0);
   const manifests = write('acme.yaml', manifest('acme-001'));
   expect((await run(['provision', manifests], { env: it.env })).code).toBe(0);
-  const out = join(tempDirectory(), 'plan.json');
-  expect((await run(['plan', write('beta.yaml', manifest('beta')), '--out', out], { env: it.env })).code).toBe(0);
   const setup = await run(['chat', 'setup', 'ext:acme-001', 'name:Support', '--query', 'source_id'], { env: it.env });
   await it.forget();
-  return { ...it, home, env: home.env, source: setup.stdout.trim(), plan: out };
+  return { ...it, home, env: home.env, source: setup.stdout.trim() };
 }
 
 const ADDRESS = ['--space', 'ext:acme-001', '--agent', 'name:Support'];
 const JOB = [...ADDRESS, '--name', 'daily', '--instructions', 'Sum up the day.', '--schedule', '0 9 * * 1'];
 
-/** Every command that writes, as it is typed. */
-const WRITES: Readonly<Record<string, (source: string, plan: string) => string[]>> = {
-  apply: (_, plan) => ['apply', plan],
-  provision: () => ['provision', write('new.yaml', manifest('acme-002'))],
-  'chat setup': () => ['chat', 'setup', 'ext:acme-001', 'name:Support', '--name', 'Another'],
-  'chat send': (source) => ['chat', 'send', '--source', source, '--session', 'one', 'hello'],
-  'chat open': (source) => ['chat', 'open', '--source', source, '--session', 'one'],
-  'chat test': (source) => ['chat', 'test', write('talk.yaml', 'turns: [{ say: Hello }]'), '--source', source],
-  upload: () => ['upload', write('notes.txt', 'some notes')],
-  'cron create': () => ['cron', 'create', ...JOB],
-  api: (source_id) => {
-    const body = { source_id, session_id: 'one', text: 'hi', external_message_id: 'm1', response_mode: 'accepted' };
-    return ['api', 'POST', '/integrations/api-chat/message/', '-d', JSON.stringify(body)];
-  },
-};
+const WRITES = COMMAND_LINES.filter(({ sends }) => sends === 'writes');
 
 test('Exactly the commands that write have --confirm, and login, which replaces a token.', async () => {
   const help = await run(['help', '-o', 'json']);
   const { commands } = help.json<{ commands: readonly { command: string; writes: boolean }[] }>();
-  const asking = commands.filter(({ writes }) => writes).map(({ command }) => command);
-  expect(asking.toSorted()).toEqual([...Object.keys(WRITES), 'login'].toSorted());
+  const writing = commands.filter(({ command }) => WRITES.some(({ words }) => `${words} `.startsWith(`${command} `)));
+  expect(commands.filter(({ writes }) => writes)).toEqual(
+    commands.filter((each) => each.command === 'login' || writing.includes(each)),
+  );
 });
 
 test('A write through a protected profile is sent only with --confirm and its name.', async () => {
-  const { env, source, plan, sandbox, received, posts, forget } = await setUp();
-  for (const [name, argsOf] of Object.entries(WRITES)) {
-    const args = argsOf(source, plan);
+  for (const { words, after, runs } of WRITES) {
+    const { things, env: given, sandbox, token, received, posts, forget } = await startScene();
+    if (after !== undefined) await run(argumentsOf(after, things), { env: given });
+    const home = createProfileHome();
+    await storeProfile(home, 'live', sandbox.baseUrl, token);
+    await run(['profile', 'protect', 'live'], { env: home.env });
+    await forget();
+    const env = { ...home.env, PARTNER_STATE: given.PARTNER_STATE };
+    const args = argumentsOf(words, things);
     const ran = await run(args, { env });
-    expect(ran, name).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: `${name === 'chat test' ? 'Testing 1 conversation: 1 session.\n' : ''}error: Profile "live" is protected, and this command is about to write to ${sandbox.baseUrl}.\n  Nothing was sent.\nhint: To confirm this, add --confirm live\n`,
-    });
+    expect(ran, words).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr, words).toMatch(
+      `error: Profile "live" is protected, and this command is about to write to ${sandbox.baseUrl}.\n  Nothing was sent.\nhint: To confirm this, add --confirm live\n`,
+    );
     const other = await run([...args, '--confirm', 'test'], { env });
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('but the command uses profile "live"') });
-    expect(await received(), name).toEqual([]);
-    const confirmed = await run([...args, '--confirm', 'live'], { env, stdin: 'hello\n' });
-    // It needs a terminal.
-    if (name === 'chat open') expect(confirmed.stderr).toContain('terminal');
+    expect(await received(), words).toEqual([]);
+    const confirmed = await run([...args, '--confirm', 'live'], { env });
+    if (runs === 'in a terminal') expect(confirmed.stderr).toContain('terminal');
     else {
-      expect(confirmed.code, name).toBe(0);
-      expect((await posts()).length, name).toBeGreaterThan(0);
+      expect(confirmed.code, words).toBe(0);
+      expect((await posts()).length, words).toBeGreaterThan(0);
     }
-    await forget();
   }
 });
 

@@ -252,19 +252,18 @@ const WRONG_SETTINGS = [
   ['no token', [], { PARTNER_TOKEN: undefined }, 3],
 ] as const;
 
-// Every command is tried with a third of the settings, because they share the code that reads them.
-it.each(WRONG_SETTINGS.map((setting, turn) => [...setting, turn] as const))(
-  'No command sends anything with %s',
-  async (_, flags, settings, expected, turn) => {
-    const { env, things, requests } = await startUnreached();
-    const isOther = (words: string): boolean => !flags.some((flag) => words.includes(flag));
-    for (const { words } of CALLS.filter((call, index) => index % 3 === turn % 3 && isOther(call.words))) {
-      const { code } = await run([...argumentsOf(words, things), ...flags], { env: { ...env, ...settings } });
-      expect({ words, code }).toEqual({ words, code: expected });
-    }
-    expect(requests).toEqual([]);
-  },
-);
+it.each(WRONG_SETTINGS)('No command sends anything with %s', async (_, flags, settings, expected) => {
+  const { env, things, requests } = await startUnreached();
+  // Without a token, a rehearsal is one of a service that has nothing.
+  const needsNoToken = (words: string): boolean =>
+    'PARTNER_TOKEN' in settings && settings.PARTNER_TOKEN === undefined && words.startsWith('sandbox rehearse ');
+  const isOther = (words: string): boolean => !flags.some((flag) => words.includes(flag)) && !needsNoToken(words);
+  for (const { words } of CALLS.filter((call) => isOther(call.words))) {
+    const { code } = await run([...argumentsOf(words, things), ...flags], { env: { ...env, ...settings } });
+    expect({ words, code }).toEqual({ words, code: expected });
+  }
+  expect(requests).toEqual([]);
+});
 
 /** Those that record in the state what they create. */
 const RECORDING = COMMAND_LINES.filter(

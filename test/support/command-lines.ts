@@ -58,6 +58,7 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: 'chat setup ext:acme name:Support', sends: 'writes' },
   { words: `chat open ${IN_SESSION}`, sends: 'writes', runs: 'in a terminal' },
   { words: SEND, sends: 'writes' },
+  { words: 'chat send --agent name:Support --space ext:acme --session anna Hello', sends: 'writes' },
   { words: `chat send ${IN_SESSION} --wait Hello`, sends: 'writes' },
   { words: 'chat send --source {source} --rows {rows.ndjson}', sends: 'writes' },
   { words: `chat wait ${IN_SESSION} --after {message}`, sends: 'reads' },

@@ -11,6 +11,7 @@ export interface CommandHelp {
   readonly usage: string;
   readonly arguments: readonly { readonly name: string; readonly choices: readonly string[] | null }[];
   readonly flags: readonly Flag[];
+  readonly scopes: readonly string[];
   readonly examples: readonly { readonly command: string }[];
 }
 

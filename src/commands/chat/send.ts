@@ -37,6 +37,8 @@ export const send = () =>
     .action(
       run(async (context, text, { rows, session, concurrency, dryRun, confirm, source, agent, space, ...message }) => {
         const { parseSource } = await import('../../chat/source.ts');
+        // An invalid address of the state is refused before anything is requested.
+        (await import('../../state/location.ts')).stateLocation(context);
         if (rows === undefined) {
           const from = parseSource({ source, agent, space });
           await context.prompts.confirmWrite(confirm);

@@ -11,14 +11,14 @@ import {
   SUMMARY_FILE,
   VAR_FILE,
 } from '../../cli/options.ts';
-import { OPERATIONS } from '../../contract/operations.ts';
 import { UsageError } from '../../errors.ts';
+import { CHAT_SCOPES } from './shared/session-options.ts';
 
 export const test = () =>
   leaf('test', 'Hold conversations as tests, with one agent or with that of every customer', {
     description:
       'Holds the conversations of YAML files, each in a session of its own, and compares the replies with what the files expect. With --manifests, each conversation is held with the agent of every space that the manifests describe. Nothing is created. See: partnerctl help tests',
-    scopes: [OPERATIONS.registerMessage.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
+    scopes: CHAT_SCOPES,
     exits: ['unexpectedReply', 'noReply'],
     required: [{ oneOf: ['--manifests'], when: ['--only', '--exclude', '--limit', '--rows'] }],
     json: '{results: [{test, source, external_space_id, space_id, agent_id, agent, status, runs, passed, turns: [{say, reply, seconds, failures: [{line, expected, got}]}], session_id, error}], summary: {passed, failed, no_reply, error}}',

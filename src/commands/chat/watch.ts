@@ -1,13 +1,12 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { AGENT_HELP, duration, SPACE_HELP } from '../../cli/options.ts';
-import { OPERATIONS } from '../../contract/operations.ts';
-import { MESSAGE_JSON, MESSAGE_SAMPLE } from './shared/session-options.ts';
+import { CHAT_SCOPES, MESSAGE_JSON, MESSAGE_SAMPLE } from './shared/session-options.ts';
 
 export const watch = () =>
   leaf('watch', 'Watch every conversation of this machine', {
     description:
       'Shows the status of every conversation of this machine, the longest unanswered first, and keeps it up to date. The conversations are those that this machine has sent messages to, or followed, also while it watches. Without a terminal, it shows new messages as they arrive.',
-    scopes: [OPERATIONS.registerMessage.scope],
+    scopes: CHAT_SCOPES,
     json: `[{source_id, session_id, space, agent, status, unanswered_since, last_message_at, last_message}] with --no-follow, else ${MESSAGE_JSON}`,
     examples: [
       'partnerctl chat watch --space ext:acme-001  # the conversations in one space',

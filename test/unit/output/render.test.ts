@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
-import { type CommandResult, listResult, objectResult } from '../../../src/output/command-result.ts';
+import {
+  type CommandResult,
+  listResult,
+  OUTPUT_FORMATS,
+  objectResult,
+  reportResult,
+} from '../../../src/output/command-result.ts';
 import { compileQuery } from '../../../src/output/query.ts';
 import { type RenderOptions, render } from '../../../src/output/render.ts';
+import { Paged } from '../../../src/platform/paged.ts';
 import { memorySink } from '../../support/sinks.ts';
 
 interface Space {
@@ -124,6 +131,35 @@ describe('render a stream', () => {
     await expect(late).rejects.toMatchObject({ exitCode: 1, info: { why: expect.stringContaining('sum() expected') } });
   });
 });
+
+/** One result of each kind, and of each way to have it. */
+const RESULTS: Readonly<Record<Exclude<CommandResult['kind'], 'none'>, () => readonly CommandResult[]>> = {
+  list: () => [spaces(), { ...spaces(), report: () => [{ indent: 0, text: 'Acme' }] }],
+  object: () => [
+    objectResult(SPACES[0], [{ header: 'NAME', value: () => 'Acme' }]),
+    { ...objectResult(SPACES[0], []), text: 'Acme\n' },
+    reportResult(SPACES[0], [{ indent: 0, text: 'Acme' }]),
+  ],
+  stream: () => [
+    { kind: 'stream', events: Paged.of([{ json: SPACES[0], text: 'Acme' }]) },
+    { kind: 'stream', events: Paged.of([{ json: SPACES[0], text: 'Acme', cells: ['Acme'] }]) },
+  ],
+  body: () => [{ kind: 'body', bytes: Buffer.from('{"name":"Acme"}'), json: { value: { name: 'Acme' } } }],
+  text: () => [{ kind: 'text', text: 'Acme\n' }],
+};
+
+it.each(['auto', ...OUTPUT_FORMATS] as const)(
+  '%s: shows what each kind of result has, in a pipe and in a terminal',
+  async (format) => {
+    for (const [kind, make] of Object.entries(RESULTS)) {
+      for (const isTTY of [true, false]) {
+        for (const result of make()) {
+          expect((await rendered(result, { format }, isTTY)).out, kind).toContain('Acme');
+        }
+      }
+    }
+  },
+);
 
 describe('render with --query', () => {
   it.each([

@@ -27,9 +27,12 @@ export const MESSAGE_SAMPLE = Object.fromEntries(
 /** The options that name a source and a session. */
 export const REQUIRED_SESSION = [{ oneOf: ['--source', '--agent'], hint: SOURCE_HINT }, { oneOf: ['--session'] }];
 
+/** The scopes of a command that may find a source by the name of its agent. */
+export const CHAT_SCOPES = [OPERATIONS.registerMessage.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope];
+
 /** Creates a command on sessions of a source, with the options that name the source. */
 export function sessionLeaf(name: string, summary: string, meta: Meta) {
-  return leaf(name, summary, { required: REQUIRED_SESSION, scopes: [OPERATIONS.registerMessage.scope], ...meta })
+  return leaf(name, summary, { required: REQUIRED_SESSION, scopes: CHAT_SCOPES, ...meta })
     .option('--source <source_id>', "the agent's API chat source; get it with `chat setup`")
     .option('--agent <agent>', `in place of --source: ${AGENT_HELP}`)
     .option('--space <space>', SPACE_HELP);
