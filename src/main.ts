@@ -1,5 +1,5 @@
+import { RejectedLine } from './cli/command.ts';
 import type { RuntimeDeps } from './cli/context.ts';
-import { RejectedLine } from './cli/leaf.ts';
 import { type CommandTree, createCommandTree } from './cli/program.ts';
 import type { CommandRun } from './cli/run.ts';
 import { allCommands } from './commands/all.ts';

@@ -1,6 +1,6 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { findCommand, lineageOf, RejectedLine } from './command.ts';
 import { HELP_TOPICS } from './help.ts';
-import { findCommand, lineageOf, RejectedLine } from './leaf.ts';
 import { optionName, valueName } from './options.ts';
 
 /** A word that may follow, and what it stands for. */

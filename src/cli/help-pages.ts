@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { COMMON_EXITS, ERROR_TYPES, EXIT, type ExitName, UsageError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
+import { commandsBelow, examplesOf, findCommand, metaOf, pathOf } from './command.ts';
 import type { Context } from './context.ts';
 import { exitTexts, HELP_TOPICS, optionHelp, sectionsAfter, topicsOf } from './help.ts';
-import { examplesOf, findCommand, leavesOf, metaOf, pathOf } from './leaf.ts';
 import { isRepeatable, optionName, valueName } from './options.ts';
 import { unknownTopic } from './usage-error.ts';
 
@@ -129,9 +129,9 @@ export function describeProgram(words: readonly string[], program: CommandUnknow
     throw unknownTopic(words, program);
   }
   if (metaOf(found)) return describeCommand(found);
-  const leaves = leavesOf(found).filter((leaf) => leaf.name() !== 'help');
+  const below = commandsBelow(found).filter((each) => each.name() !== 'help');
   if (found.parent) {
-    const commands = leaves.map(describeCommand);
+    const commands = below.map(describeCommand);
     return { group: pathOf(found), summary: found.summary(), ...(topic && { topic }), commands };
   }
   return {
@@ -145,6 +145,6 @@ export function describeProgram(words: readonly string[], program: CommandUnknow
       .map((each) => ({ group: each.name(), summary: each.summary() })),
     error_types: ERROR_TYPES,
     topics: HELP_TOPICS,
-    commands: leaves.map(indexCommand),
+    commands: below.map(indexCommand),
   };
 }

@@ -1,6 +1,6 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { EXIT, type ExitName } from '../errors.ts';
-import { examplesOf, metaOf, pathOf } from './leaf.ts';
+import { examplesOf, metaOf, pathOf } from './command.ts';
 
 /**
  * A topic of `partnerctl help <topic>`. Its text is the file `src/help/<name>.md`.

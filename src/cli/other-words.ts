@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { leavesOf, lineageOf, metaOf, pathOf, programOf } from './leaf.ts';
+import { commandsBelow, lineageOf, metaOf, pathOf, programOf } from './command.ts';
 
 /** Words of other tools; the command lines that do it, of which a group proposes its own; and what the API cannot do. */
 const COMMANDS: readonly (readonly [words: string, lines: readonly string[], cannot?: string])[] = [
@@ -48,11 +48,11 @@ function has(words: string, word: string): boolean {
 /** What to do in place of a word that is no command of a group or the program; undefined if that is not known. */
 export function answerToWord(word: string, parent: CommandUnknownOpts): string | undefined {
   const [, lines, cannot] = COMMANDS.find(([words]) => has(words, word)) ?? [];
-  const leaves = leavesOf(programOf(parent));
-  const deeper = leaves.filter((leaf) => leaf.name() === word).map(pathOf);
+  const commands = commandsBelow(programOf(parent));
+  const deeper = commands.filter((each) => each.name() === word).map(pathOf);
   // Profiles, states, and contracts are of this machine.
-  const ofApi = leaves.filter((leaf) => metaOf(leaf)?.scopes).map(pathOf);
-  const isOfApi = leavesOf(parent).some((leaf) => metaOf(leaf)?.scopes);
+  const ofApi = commands.filter((each) => metaOf(each)?.scopes).map(pathOf);
+  const isOfApi = commandsBelow(parent).some((each) => metaOf(each)?.scopes);
   const all = lines ?? deeper;
   const own = all.filter((line) => line.startsWith(`${pathOf(parent)} `));
   const others = isOfApi && !cannot ? all.filter((line) => ofApi.some((path) => line.startsWith(path))) : [];

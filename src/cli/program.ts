@@ -5,8 +5,8 @@ import {
   type Option,
 } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
+import { type Invocation, lineageOf, metaOf, Program, pathOf, RejectedLine } from './command.ts';
 import { markRequired, optionHelp, sectionsAfter } from './help.ts';
-import { type Invocation, lineageOf, metaOf, Program, pathOf, RejectedLine } from './leaf.ts';
 import { addGlobalOptions, type GlobalFlags, isRepeatable, optionName, valueName } from './options.ts';
 
 /** Wraps the parser of an option, to refuse an empty value, an unknown choice, a second value, and the next option. */

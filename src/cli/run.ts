@@ -15,8 +15,8 @@ import { render } from '../output/render.ts';
 import { isReaderGone, outputSink } from '../output/sink.ts';
 import { lazyIo, type Sink } from '../platform/io.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './ci/annotations.ts';
+import { type Invocation, pathOf } from './command.ts';
 import { type Context, createContext, type RuntimeDeps } from './context.ts';
-import { type Invocation, pathOf } from './leaf.ts';
 import type { GlobalFlags } from './options.ts';
 
 /** What reporting a command's failure needs to know about its run. */

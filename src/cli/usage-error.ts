@@ -1,8 +1,8 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
 import { suggest, toSentenceCase } from '../platform/text.ts';
+import { commandsBelow, lineageOf, metaOf, pathOf, type RejectedLine } from './command.ts';
 import { HELP_TOPICS } from './help.ts';
-import { leavesOf, lineageOf, metaOf, pathOf, type RejectedLine } from './leaf.ts';
 import { answerToOption, answerToWord } from './other-words.ts';
 
 /** The start of a hint: the name that was probably meant; '' if none is close. */
@@ -19,7 +19,7 @@ function helpHint(command: CommandUnknownOpts): string {
 /** The error of `partnerctl help` for words that name no command and no topic. */
 export function unknownTopic(words: readonly string[], program: CommandUnknownOpts): UsageError {
   const typed = words.join(' ');
-  const names = [...HELP_TOPICS.map(({ name }) => name), ...leavesOf(program).map(pathOf)];
+  const names = [...HELP_TOPICS.map(({ name }) => name), ...commandsBelow(program).map(pathOf)];
   return new UsageError(`There is no command or help topic ${JSON.stringify(typed)}.`, {
     hint: `${didYouMean(typed, names)}Run \`partnerctl help\` to list commands and topics.`,
   });

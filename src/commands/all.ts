@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { group } from '../cli/leaf.ts';
+import { group } from '../cli/command.ts';
 import { list as listAgents } from './agents/list.ts';
 import { api } from './api.ts';
 import { apply } from './apply.ts';

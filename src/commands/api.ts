@@ -1,6 +1,6 @@
 import { Argument } from '@commander-js/extra-typings';
+import { deferred, defineCommand, SERVICE_EXITS } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
-import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { CONFIRM, collect } from '../cli/options.ts';
 import { HTTP_METHODS } from '../contract/operations.ts';
 import { InputError, UsageError } from '../errors.ts';
@@ -29,7 +29,7 @@ async function guardJob(isUnguarded: boolean, context: Context): Promise<void> {
 }
 
 export const api = () =>
-  leaf('api', 'Make any call of the service', {
+  defineCommand('api', 'Make any call of the service', {
     description:
       'Sends any request to the service, with the configured token, and removes secrets from the output. Reads are retried like those of every command; a write is sent once, unless --idempotent says that it may be repeated. A terminal gets indented JSON, a pipe the unchanged body, and -o json prints a JSON document. The body of an error goes to stdout, too. Exit codes: 2 for a path outside the base URL, 3 for 401 and 403, 4 for 404, 6 for 402, 7 for 429, 1 for other refusals, 8 for failures of the service, 9 if a write may or may not have happened.',
     exits: [...SERVICE_EXITS, 'unknown'],
@@ -46,7 +46,7 @@ export const api = () =>
     .option('--unguarded', 'create a scheduled job without the guard against duplicates')
     .option(...CONFIRM)
     .action(
-      run(async (context, method, typedPath, { data, idempotent = false, unguarded = false, ...options }) => {
+      deferred(async (context, method, typedPath, { data, idempotent = false, unguarded = false, ...options }) => {
         const { callRaw, checkRead, isJobCreationPath, isWrite, parseHeaders, resolveTypedPath, safetyOf } =
           await import('../api/raw-call.ts');
         const { parseTextArgument } = await import('../cli/input.ts');

@@ -1,9 +1,9 @@
-import { leaf, run } from '../cli/leaf.ts';
+import { deferred, defineCommand } from '../cli/command.ts';
 import { CONFIRM, collect, EXCLUDE, integer, ONLY, ROWS, SUMMARY_FILE, VAR_FILE } from '../cli/options.ts';
 import { MAX_CREATES, MAX_FAILURES, PROVISION_SCOPES, RUN_JSON, YES } from './provisioning/args.ts';
 
 export const apply = () =>
-  leaf('apply', 'Carry out a plan that `plan --out` wrote', {
+  defineCommand('apply', 'Carry out a plan that `plan --out` wrote', {
     description:
       'Carries out exactly the steps of a plan. It reads the spaces of the plan again: one that is not as the plan found it is stale, and nothing is sent for it. What the plan itself has done is no change: an interrupted run is repeated, after `partnerctl cron reconcile` if it was killed. With --limit, it does the first spaces that have something left to do, and says how many remain.',
     scopes: PROVISION_SCOPES,
@@ -31,7 +31,7 @@ export const apply = () =>
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
     .action(
-      run(async (context, path, files, options) => {
+      deferred(async (context, path, files, options) => {
         const { readManifests } = await import('../provision/read-manifests.ts');
         const { applyPlanFile } = await import('../provision/workflows.ts');
         const { approver } = await import('./provisioning/approve.ts');

@@ -1,7 +1,7 @@
 import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { deferred, defineCommand, programOf } from '../cli/command.ts';
 import type { FindLive } from '../cli/completion.ts';
 import type { Context } from '../cli/context.ts';
-import { leaf, programOf, run } from '../cli/leaf.ts';
 
 /** Makes the function that finds values as they were last listed. It requests nothing. */
 function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
@@ -21,7 +21,7 @@ function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
 }
 
 export const completion = () =>
-  leaf('completion', 'Print the completion script of a shell', {
+  defineCommand('completion', 'Print the completion script of a shell', {
     description:
       'Prints the script that completes partnerctl in a shell. Ids are offered as `spaces list`, `agents list`, and `cron list` last showed them; a Tab requests nothing. With words, prints what may follow them, which is what the script calls.',
     examples: [
@@ -34,7 +34,7 @@ export const completion = () =>
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish', 'powershell']))
     .argument('[word...]', 'what the script passes, after --')
     .action(
-      run(async (context, shell, words, ...[, command]) => {
+      deferred(async (context, shell, words, ...[, command]) => {
         const { formatOffer, readTyped, SHELL_SCRIPTS } = await import('../cli/completion-shells.ts');
         if (words.length === 0) {
           const { readFileSync } = await import('node:fs');

@@ -1,4 +1,4 @@
-import { fieldsOf, leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
+import { deferred, defineCommand, fieldsOf, SERVICE_EXITS } from '../cli/command.ts';
 import type { Check } from '../doctor/checks.ts';
 import { countByStatus } from '../output/batch-result.ts';
 import { type ReportLine, reportResult, type Tone } from '../output/command-result.ts';
@@ -28,7 +28,7 @@ function toLines(check: Check): readonly ReportLine[] {
 }
 
 export const doctor = () =>
-  leaf('doctor', 'Check every setting and connection, and say what to do', {
+  defineCommand('doctor', 'Check every setting and connection, and say what to do', {
     description:
       'Checks every setting and connection, and says what to do: the program and Node.js, which service and token are used and which setting each comes from, the service (the connection, the token, the balance), the scopes for reading, the contract, and the state. Sends only reads, and writes nothing at the service or in the state. Each call may take 10 seconds. Exits with 0 if no check failed (warnings are not failures), and otherwise with the code of the first check that failed: 1 for the state or a call that the service refuses, 2 for settings, 3 for the token, 4 if the base URL leads elsewhere (404), 6 for the balance, and 8 for the network, the service, or the contract.',
     exits: SERVICE_EXITS,
@@ -39,7 +39,7 @@ export const doctor = () =>
       `partnerctl doctor -o json --query "checks[?status!='ok']"  # only what needs attention, as JSON`,
     ],
   }).action(
-    run(async (context) => {
+    deferred(async (context) => {
       const { gatherFacts } = await import('../doctor/gather.ts');
       const { checkAll, failureOf } = await import('../doctor/checks.ts');
       const checks = checkAll(await gatherFacts(context));

@@ -1,4 +1,4 @@
-import { fieldsOf, leaf, run } from '../cli/leaf.ts';
+import { deferred, defineCommand, fieldsOf } from '../cli/command.ts';
 import { collect, EXCLUDE, ONLY, SPACE_HELP, VAR_FILE } from '../cli/options.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
@@ -34,7 +34,7 @@ const SPACES: Batch<ExportResult> = {
 };
 
 export const exportManifests = () =>
-  leaf('export', 'Write the spaces of the service as manifests', {
+  defineCommand('export', 'Write the spaces of the service as manifests', {
     description:
       'Writes a manifest for each space, with its agents, chats, and jobs, of which `plan` says that there is nothing to do. Sends only reads. A text that the service does not show is "(not shown)" in the file. The file of a space that is already described in the directory stays as it is; if it differs, --update brings it up to date, and keeps its comments, its order, and the variables whose values are right. Spaces that were made of rows get a file each, too: give them a directory without the file of --rows.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
@@ -56,7 +56,7 @@ export const exportManifests = () =>
     .option('--var <NAME=value>', 'a value for ${NAME} in existing files; repeatable', collect, [])
     .option(...VAR_FILE)
     .action(
-      run(async (context, spaces, { out = '', update = false, only, exclude, ...options }) => {
+      deferred(async (context, spaces, { out = '', update = false, only, exclude, ...options }) => {
         const { readVariables } = await import('../provision/variables.ts');
         const { exportSpaces } = await import('../provision/export.ts');
         const { lookup } = await readVariables(context, options);

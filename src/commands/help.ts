@@ -1,8 +1,8 @@
-import { leaf, programOf, run } from '../cli/leaf.ts';
+import { deferred, defineCommand, programOf } from '../cli/command.ts';
 import { objectResult } from '../output/command-result.ts';
 
 export const help = () =>
-  leaf('help', 'Show the help of a command, or a help topic', {
+  defineCommand('help', 'Show the help of a command, or a help topic', {
     examples: [
       'partnerctl help cron create  # the help of one command',
       'partnerctl help cron create -o json  # its arguments, options, exit codes, and examples, for a program',
@@ -13,7 +13,7 @@ export const help = () =>
     .argument('[word...]', 'a command, a group, or a topic; all commands without one')
     .option('--file', 'with the topic skill: print it as a SKILL.md')
     .action(
-      run(async (context, words, { file }, command) => {
+      deferred(async (context, words, { file }, command) => {
         const { flags } = context;
         const program = programOf(command);
         const { describeProgram, formatHelp, formatSkill } = await import('../cli/help-pages.ts');

@@ -1,10 +1,10 @@
-import { fieldsOf, leaf, run } from '../cli/leaf.ts';
+import { deferred, defineCommand, fieldsOf } from '../cli/command.ts';
 import { CONFIRM } from '../cli/options.ts';
 import { recordResult } from '../output/command-result.ts';
 import type { storeToken } from './login/shared/store-token.ts';
 
 export const login = () =>
-  leaf('login', 'Store a service and its token in a profile', {
+  defineCommand('login', 'Store a service and its token in a profile', {
     description:
       "Stores a service's base URL and a token in a profile, after verifying them with one call. The token comes from PARTNER_TOKEN if that is set, else from a prompt or standard input; or from a file, or a command. With --state, the profile also stores where the state is. Without --profile, never replaces the current profile with another service.",
     exits: ['credentials', 'rateLimited', 'service'],
@@ -21,7 +21,7 @@ export const login = () =>
     .option(...CONFIRM)
     .option('--no-verify', 'store without calling the service')
     .action(
-      run(async (context, options) => {
+      deferred(async (context, options) => {
         const { storeToken } = await import('./login/shared/store-token.ts');
         return recordResult(await storeToken(context, options));
       }),

@@ -1,8 +1,8 @@
-import { leaf, run } from '../cli/leaf.ts';
+import { deferred, defineCommand } from '../cli/command.ts';
 import { recordResult } from '../output/command-result.ts';
 
 export const logout = () =>
-  leaf('logout', 'Remove the token from a profile', {
+  defineCommand('logout', 'Remove the token from a profile', {
     description: 'Removes the token from a profile and keeps its base URL. `profile remove` removes both.',
     exits: ['notFound'],
     json: '{profile, forgotten}',
@@ -12,7 +12,7 @@ export const logout = () =>
       'partnerctl logout -o json  # for a script: forgotten says whether there was one',
     ],
   }).action(
-    run(async (context) => {
+    deferred(async (context) => {
       const { findProfile, tokenKind } = await import('../config/profiles.ts');
       const { profileName } = await import('../config/settings.ts');
       const { config, env, warn } = context;

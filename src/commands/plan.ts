@@ -1,14 +1,14 @@
 import { stat } from 'node:fs/promises';
-import { run } from '../cli/leaf.ts';
+import { deferred } from '../cli/command.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
+import { manifestCommand, printManifestSchema } from './provisioning/args.ts';
 
 async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path)).isDirectory();
 }
 
 export const plan = () =>
-  manifestLeaf('plan', 'Show what provision would do, and why', {
+  manifestCommand('plan', 'Show what provision would do, and why', {
     description:
       'Shows what provision would do, and why: for each space, what it would create (+), and to which spaces it would add something (~), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Spaces that have the same to do are one entry, and those that differ or are blocked come last; --wide shows each. Sends only reads. With --out, `partnerctl apply` carries out exactly what was planned.',
     exits: ['changesPending', 'differences'],
@@ -29,7 +29,7 @@ export const plan = () =>
     .option('--detailed-exitcode', 'exit 12 if changes are pending, 13 if only differences are left')
     .option('--out <path>', 'write the plan to this file, for `partnerctl apply`')
     .action(
-      run(async (context, files, options) => {
+      deferred(async (context, files, options) => {
         if (options.schema) return printManifestSchema();
         const { readManifests } = await import('../provision/read-manifests.ts');
         const { planFleet } = await import('../provision/workflows.ts');

@@ -1,10 +1,10 @@
 import { Option } from '@commander-js/extra-typings';
-import { run } from '../cli/leaf.ts';
+import { deferred } from '../cli/command.ts';
 import { CONFIRM } from '../cli/options.ts';
 import {
   MAX_CREATES,
   MAX_FAILURES,
-  manifestLeaf,
+  manifestCommand,
   PROVISION_SCOPES,
   printManifestSchema,
   RUN_JSON,
@@ -12,7 +12,7 @@ import {
 } from './provisioning/args.ts';
 
 export const provision = () =>
-  manifestLeaf('provision', 'Create or reuse spaces and install agents, from YAML', {
+  manifestCommand('provision', 'Create or reuse spaces and install agents, from YAML', {
     description:
       'Creates or reuses spaces, installs agents, and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing again and creates no job twice. After a lost response it reads again, and posts what is still missing.',
     scopes: PROVISION_SCOPES,
@@ -32,7 +32,7 @@ export const provision = () =>
     .option(...YES)
     .option(...CONFIRM)
     .action(
-      run(async (context, files, options) => {
+      deferred(async (context, files, options) => {
         const { check, schema, confirm } = options;
         if (schema) return printManifestSchema();
         const { readManifests } = await import('../provision/read-manifests.ts');

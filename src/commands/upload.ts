@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { fieldsOf, leaf, run } from '../cli/leaf.ts';
+import { deferred, defineCommand, fieldsOf } from '../cli/command.ts';
 import { CONFIRM, collect, integer, SUMMARY_FILE } from '../cli/options.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
@@ -33,7 +33,7 @@ const FILES: Batch<UploadResult> = {
 };
 
 export const upload = () =>
-  leaf('upload', 'Upload files as attachments or documents, each once', {
+  defineCommand('upload', 'Upload files as attachments or documents, each once', {
     description:
       'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown. Hidden files and links in a directory are left out unless they are named.',
     scopes: [OPERATIONS.createDocument.scope],
@@ -63,7 +63,7 @@ export const upload = () =>
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
     .action(
-      run(async (context, files, options) => {
+      deferred(async (context, files, options) => {
         const { checkPaths, transfer } = await import('./upload/shared/transfer.ts');
         checkPaths(files, options);
         if (!options.dryRun) await context.prompts.confirmWrite(options.confirm);

@@ -1,5 +1,5 @@
+import { deferred, defineCommand, SERVICE_EXITS } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
-import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { CredentialsError } from '../errors.ts';
 import { recordResult } from '../output/command-result.ts';
 
@@ -17,7 +17,7 @@ async function verifyConfiguredToken({ http, progress }: Context) {
 }
 
 export const whoami = () =>
-  leaf('whoami', 'Show the service and the token in use, and whether the service accepts it', {
+  defineCommand('whoami', 'Show the service and the token in use, and whether the service accepts it', {
     description:
       'Shows the service, the profile, and where the token comes from (never the token), and verifies the token with one read: the list of spaces, or of scheduled jobs if the token may not list spaces. The API has no call that tells the organization or the user of a token. Exits with 3 if there is no token or the service rejects it, and with 8 if the service cannot be reached.',
     exits: SERVICE_EXITS,
@@ -28,7 +28,7 @@ export const whoami = () =>
       'partnerctl whoami -o json --query base_url  # the address of the service, for a script',
     ],
   }).action(
-    run(async (context) => {
+    deferred(async (context) => {
       const { profileInUse, resolveService } = await import('../config/settings.ts');
       const { baseUrl, token } = resolveService(context);
       const profile = profileInUse(context);

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Program } from '../../src/cli/leaf.ts';
+import { Program } from '../../src/cli/command.ts';
 import { readHelp } from '../support/help.ts';
 import { fastClock, run } from '../support/run.ts';
 import { service } from '../support/service.ts';

@@ -6,7 +6,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, onTestFinished } from 'vitest';
-import { type Meta, metaOf } from '../../src/cli/leaf.ts';
+import { type Meta, metaOf } from '../../src/cli/command.ts';
 import type { Signals } from '../../src/cli/signals.ts';
 import { allCommands } from '../../src/commands/all.ts';
 import { DEFAULT_PROFILE, type Profiles } from '../../src/config/profiles.ts';

@@ -1,4 +1,4 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { ListedAgent } from '../../contract/resources.ts';
@@ -11,7 +11,7 @@ const COLUMNS: readonly Column<ListedAgent>[] = [
 ];
 
 export const list = () =>
-  leaf('list', 'List the agents of a space', {
+  defineCommand('list', 'List the agents of a space', {
     scopes: [OPERATIONS.listAgents.scope, OPERATIONS.listSpaces.scope],
     json: '[{agent_id?, name?, template_id?, …}], as the service sends them',
     examples: [
@@ -22,7 +22,7 @@ export const list = () =>
   })
     .argument('<space>', SPACE_HELP)
     .action(
-      run(async (context, space) => {
+      deferred(async (context, space) => {
         const { parseReference, resolveSpaceId } = await import('../../api/references.ts');
         const { listAgents } = await import('../../api/calls.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');

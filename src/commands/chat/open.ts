@@ -1,4 +1,4 @@
-import { run } from '../../cli/leaf.ts';
+import { deferred } from '../../cli/command.ts';
 import { CONFIRM } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
 import { SESSION_HELP, sessionLeaf } from './shared/session-options.ts';
@@ -15,7 +15,7 @@ export const open = () =>
     .option('--session <session_id>', SESSION_HELP)
     .option(...CONFIRM)
     .action(
-      run(async (context, { session: session_id = '', confirm, ...options }) => {
+      deferred(async (context, { session: session_id = '', confirm, ...options }) => {
         const { openChat } = await import('../../chat/open.ts');
         const { parseSource } = await import('../../chat/source.ts');
         const { openChatPrompt } = await import('./shared/chat-prompt.ts');

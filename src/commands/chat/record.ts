@@ -1,4 +1,4 @@
-import { run } from '../../cli/leaf.ts';
+import { deferred } from '../../cli/command.ts';
 import { SESSION_HELP, sessionLeaf } from './shared/session-options.ts';
 
 export const record = () =>
@@ -13,7 +13,7 @@ export const record = () =>
   })
     .option('--session <session_id>', SESSION_HELP)
     .action(
-      run(async (context, { session: session_id = '', ...typed }) => {
+      deferred(async (context, { session: session_id = '', ...typed }) => {
         const { findSource, parseSource } = await import('../../chat/source.ts');
         const { formatConversation, readTurns } = await import('../../chat/record.ts');
         const source = parseSource(typed);

@@ -1,4 +1,4 @@
-import { run } from '../../cli/leaf.ts';
+import { deferred } from '../../cli/command.ts';
 import { CONFIRM, integer } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
 import { REPLIES, REQUIRED_SESSION, SESSION_HELP, SETTLE, sessionLeaf } from './shared/session-options.ts';
@@ -35,25 +35,27 @@ export const send = () =>
     .option('--dry-run', 'with --rows: show what would be sent; nothing is sent')
     .option(...CONFIRM)
     .action(
-      run(async (context, text, { rows, session, concurrency, dryRun, confirm, source, agent, space, ...message }) => {
-        const { parseSource } = await import('../../chat/source.ts');
-        // An invalid address of the state is refused before anything is requested.
-        (await import('../../state/location.ts')).stateLocation(context);
-        if (rows === undefined) {
-          const from = parseSource({ source, agent, space });
-          await context.prompts.confirmWrite(confirm);
-          const { sendOne } = await import('./shared/send-and-wait.ts');
-          return await sendOne(context, { ...message, source: from, session_id: session ?? '', text });
-        }
-        if (text !== undefined || Object.values(message).some((value) => value !== undefined)) {
-          throw new UsageError('--rows cannot be combined with a message and its options.', {
-            hint: 'Each row has its own "text", and may have an "external_message_id". Read the replies with `chat tail`.',
-          });
-        }
-        const isNamed = source !== undefined || agent !== undefined || space !== undefined;
-        const from = isNamed ? parseSource({ source, agent, space }) : undefined;
-        if (!dryRun) await context.prompts.confirmWrite(confirm);
-        const { sendRows } = await import('./shared/send-rows.ts');
-        return await sendRows(context, rows, { source: from, session_id: session, concurrency, dryRun });
-      }),
+      deferred(
+        async (context, text, { rows, session, concurrency, dryRun, confirm, source, agent, space, ...message }) => {
+          const { parseSource } = await import('../../chat/source.ts');
+          // An invalid address of the state is refused before anything is requested.
+          (await import('../../state/location.ts')).stateLocation(context);
+          if (rows === undefined) {
+            const from = parseSource({ source, agent, space });
+            await context.prompts.confirmWrite(confirm);
+            const { sendOne } = await import('./shared/send-and-wait.ts');
+            return await sendOne(context, { ...message, source: from, session_id: session ?? '', text });
+          }
+          if (text !== undefined || Object.values(message).some((value) => value !== undefined)) {
+            throw new UsageError('--rows cannot be combined with a message and its options.', {
+              hint: 'Each row has its own "text", and may have an "external_message_id". Read the replies with `chat tail`.',
+            });
+          }
+          const isNamed = source !== undefined || agent !== undefined || space !== undefined;
+          const from = isNamed ? parseSource({ source, agent, space }) : undefined;
+          if (!dryRun) await context.prompts.confirmWrite(confirm);
+          const { sendRows } = await import('./shared/send-rows.ts');
+          return await sendRows(context, rows, { source: from, session_id: session, concurrency, dryRun });
+        },
+      ),
     );

@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { CONFIRM, SPACE_HELP } from '../../cli/options.ts';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../../contract/chat-fields.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
@@ -7,7 +7,7 @@ import { UsageError } from '../../errors.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const setup = () =>
-  leaf('setup', "Create or reuse an agent's API chat source", {
+  defineCommand('setup', "Create or reuse an agent's API chat source", {
     description: 'An agent has at most one API chat source. An existing one is never changed.',
     scopes: [OPERATIONS.createChatSource.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
     exits: ['unknown'],
@@ -25,21 +25,23 @@ export const setup = () =>
     .addOption(new Option('--routing-mode <mode>', 'where messages go; agent_inbox by default').choices(ROUTING_MODES))
     .option(...CONFIRM)
     .action(
-      run(async (context, space, agent, { name, replyCapable: reply_capable, routingMode: routing_mode, confirm }) => {
-        if (name?.trim() === '') throw new UsageError('--name is empty.');
-        const { setUpChatSource } = await import('../../api/calls.ts');
-        const references = await import('../../api/references.ts');
-        const [ofSpace, ofAgent] = [references.parseReference(space), references.parseAgentReference(agent)];
-        await context.prompts.confirmWrite(confirm);
-        // A write is refused while the address of the state is invalid, although this one keeps nothing there.
-        (await import('../../state/location.ts')).stateLocation(context);
-        const http = await context.http();
-        context.progress.start('Setting up the chat');
-        const spaceId = await references.resolveSpaceId(http, ofSpace);
-        const agentId = await references.resolveAgentId(http, spaceId, ofAgent);
-        const asked = { ...(name && { name }), reply_capable, ...(routing_mode && { routing_mode }) };
-        const wanted = { ...CHAT_DEFAULTS, ...asked };
-        const { raw, created, ...source } = await setUpChatSource(http, spaceId, agentId, wanted);
-        return recordResult({ ...source, created }, { ...raw, source_id: raw.source_id ?? source.source_id });
-      }),
+      deferred(
+        async (context, space, agent, { name, replyCapable: reply_capable, routingMode: routing_mode, confirm }) => {
+          if (name?.trim() === '') throw new UsageError('--name is empty.');
+          const { setUpChatSource } = await import('../../api/calls.ts');
+          const references = await import('../../api/references.ts');
+          const [ofSpace, ofAgent] = [references.parseReference(space), references.parseAgentReference(agent)];
+          await context.prompts.confirmWrite(confirm);
+          // A write is refused while the address of the state is invalid, although this one keeps nothing there.
+          (await import('../../state/location.ts')).stateLocation(context);
+          const http = await context.http();
+          context.progress.start('Setting up the chat');
+          const spaceId = await references.resolveSpaceId(http, ofSpace);
+          const agentId = await references.resolveAgentId(http, spaceId, ofAgent);
+          const asked = { ...(name && { name }), reply_capable, ...(routing_mode && { routing_mode }) };
+          const wanted = { ...CHAT_DEFAULTS, ...asked };
+          const { raw, created, ...source } = await setUpChatSource(http, spaceId, agentId, wanted);
+          return recordResult({ ...source, created }, { ...raw, source_id: raw.source_id ?? source.source_id });
+        },
+      ),
     );

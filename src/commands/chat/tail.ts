@@ -1,6 +1,6 @@
 import type { TailOptions } from '../../chat/tail.ts';
+import { deferred } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { run } from '../../cli/leaf.ts';
 import { collect, duration, integer } from '../../cli/options.ts';
 import type { SessionRef } from '../../contract/messages.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
@@ -53,12 +53,14 @@ export const tail = () =>
     .option('--timestamps', 'show when each message was created')
     .option('--max-outage <duration>', 'exit 8 after such an outage (default with --no-follow: 30s)', duration)
     .action(
-      run(async (context, { timestamps = false, follow, interval: intervalMs, maxOutage: maxOutageMs, ...typed }) => {
-        const { parseStart } = await import('../../chat/tail.ts');
-        const { findSource, parseSource } = await import('../../chat/source.ts');
-        const options = { start: parseStart(typed), once: !follow, intervalMs, maxOutageMs };
-        const source_id = await findSource(await context.http(), parseSource(typed), context.command);
-        const sessions = [...new Set(typed.session)].map((session_id) => ({ source_id, session_id }));
-        return { kind: 'stream', events: eventsOf(context, sessions, options, timestamps), sample: MESSAGE_SAMPLE };
-      }),
+      deferred(
+        async (context, { timestamps = false, follow, interval: intervalMs, maxOutage: maxOutageMs, ...typed }) => {
+          const { parseStart } = await import('../../chat/tail.ts');
+          const { findSource, parseSource } = await import('../../chat/source.ts');
+          const options = { start: parseStart(typed), once: !follow, intervalMs, maxOutageMs };
+          const source_id = await findSource(await context.http(), parseSource(typed), context.command);
+          const sessions = [...new Set(typed.session)].map((session_id) => ({ source_id, session_id }));
+          return { kind: 'stream', events: eventsOf(context, sessions, options, timestamps), sample: MESSAGE_SAMPLE };
+        },
+      ),
     );

@@ -1,4 +1,4 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import {
   AGENT_HELP,
   CONFIRM,
@@ -15,7 +15,7 @@ import { UsageError } from '../../errors.ts';
 import { CHAT_SCOPES } from './shared/session-options.ts';
 
 export const test = () =>
-  leaf('test', 'Hold conversations as tests, with one agent or with that of every customer', {
+  defineCommand('test', 'Hold conversations as tests, with one agent or with that of every customer', {
     description:
       'Holds the conversations of YAML files, each in a session of its own, and compares the replies with what the files expect. With --manifests, each conversation is held with the agent of every space that the manifests describe. Nothing is created. See: partnerctl help tests',
     scopes: CHAT_SCOPES,
@@ -54,7 +54,7 @@ export const test = () =>
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
     .action(
-      run(async (context, files, options) => {
+      deferred(async (context, files, options) => {
         if (options.schema) {
           const { conversationJsonSchema } = await import('../../chat/test-file.ts');
           return { kind: 'text', text: `${JSON.stringify(conversationJsonSchema(), null, 2)}\n` };

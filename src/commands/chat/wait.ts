@@ -1,4 +1,4 @@
-import { run } from '../../cli/leaf.ts';
+import { deferred } from '../../cli/command.ts';
 import { REPLIES, REQUIRED_SESSION, SESSION_HELP, SETTLE, sessionLeaf } from './shared/session-options.ts';
 
 const AFTER_HINT =
@@ -20,16 +20,18 @@ export const wait = () =>
     .option(...REPLIES)
     .option(...SETTLE)
     .action(
-      run(async (context, { session: session_id = '', after: after_message_id = '', replies, settle, ...options }) => {
-        const { findSource, parseSource } = await import('../../chat/source.ts');
-        const { waitLimit } = await import('../../chat/wait.ts');
-        const { showReplies } = await import('./shared/send-and-wait.ts');
-        const limitMs = waitLimit({ settle }, context.flags);
-        const source = parseSource(options);
-        const http = await context.http();
-        const source_id = await findSource(http, source, context.command);
-        const ids = { source_id, session_id, after_message_id };
-        const target = { ...ids, criteria: { replies, settle }, limitMs, ids };
-        return await showReplies(context, http, target, ids);
-      }),
+      deferred(
+        async (context, { session: session_id = '', after: after_message_id = '', replies, settle, ...options }) => {
+          const { findSource, parseSource } = await import('../../chat/source.ts');
+          const { waitLimit } = await import('../../chat/wait.ts');
+          const { showReplies } = await import('./shared/send-and-wait.ts');
+          const limitMs = waitLimit({ settle }, context.flags);
+          const source = parseSource(options);
+          const http = await context.http();
+          const source_id = await findSource(http, source, context.command);
+          const ids = { source_id, session_id, after_message_id };
+          const target = { ...ids, criteria: { replies, settle }, limitMs, ids };
+          return await showReplies(context, http, target, ids);
+        },
+      ),
     );

@@ -1,9 +1,9 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { AGENT_HELP, duration, SPACE_HELP } from '../../cli/options.ts';
 import { CHAT_SCOPES, MESSAGE_JSON, MESSAGE_SAMPLE } from './shared/session-options.ts';
 
 export const watch = () =>
-  leaf('watch', 'Watch every conversation of this machine', {
+  defineCommand('watch', 'Watch every conversation of this machine', {
     description:
       'Shows the status of every conversation of this machine, the longest unanswered first, and keeps it up to date. The conversations are those that this machine has sent messages to, or followed, also while it watches. Without a terminal, it shows new messages as they arrive.',
     scopes: CHAT_SCOPES,
@@ -19,7 +19,7 @@ export const watch = () =>
     .option('--no-follow', 'exit once the conversations are shown')
     .option('--interval <duration>', 'poll each session at this fixed interval (default: adaptive)', duration)
     .action(
-      run(async (context, options) => {
+      deferred(async (context, options) => {
         const { Watch } = await import('../../chat/watch.ts');
         const { readOnce, toScreens, toStreamEvents } = await import('./shared/watch-output.ts');
         const watch = new Watch(context, options);

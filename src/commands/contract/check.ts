@@ -1,4 +1,4 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { LeafCheck } from '../../doctor/check-contract.ts';
 import { ShapeError } from '../../errors.ts';
@@ -34,14 +34,14 @@ function toLines(checks: readonly LeafCheck[]): readonly ReportLine[] {
 }
 
 export const check = () =>
-  leaf('check', 'Compare the wire format with the service, by reads only', {
+  defineCommand('check', 'Compare the wire format with the service, by reads only', {
     description:
       'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and shows what they tell of the contract. Exits with 8 if anything is contradicted.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     json: '[{leaf, value, source, result, detail}]',
     examples: ['partnerctl contract check  # check what the lists show'],
   }).action(
-    run(async (context) => {
+    deferred(async (context) => {
       const { checkContract } = await import('../../doctor/check-contract.ts');
       const http = await context.http();
       context.progress.start('Reading what the service has');

@@ -1,4 +1,4 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import type { ImportedChange } from '../../openapi/import.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
@@ -17,7 +17,7 @@ function describeOutcome(number: number, isWritten: boolean): string {
 }
 
 export const importDocument = () =>
-  leaf('import', "Read the wire format from the service's OpenAPI document", {
+  defineCommand('import', "Read the wire format from the service's OpenAPI document", {
     description:
       "Reads the wire format from the service's OpenAPI 3.0, 3.1, or 3.2 document (JSON or YAML) and shows what would change. Writes only with --yes; what was imported before is replaced. Downloads the document without sending a token.",
     exits: ['credentials', 'notFound', 'service'],
@@ -30,7 +30,7 @@ export const importDocument = () =>
     .argument('<file|url>', 'a file, - for standard input, an https URL, or the address of the service')
     .option('--yes', 'confirm the changes in advance: without it, nothing is written')
     .action(
-      run(async (context, typed, { yes = false }) => {
+      deferred(async (context, typed, { yes = false }) => {
         const { readImport } = await import('../../openapi/import.ts');
         const { document, changes, questions, write } = await readImport(context, typed);
         if (yes) await write();

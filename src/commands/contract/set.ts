@@ -1,10 +1,10 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { listResult, recordColumns } from '../../output/command-result.ts';
 
 const COLUMNS = recordColumns(['leaf', 'value', 'previous', 'profile', 'base_url']);
 
 export const set = () =>
-  leaf('set', 'Set a part of the wire format', {
+  defineCommand('set', 'Set a part of the wire format', {
     description:
       'Sets values of the wire format for this profile and service. They override assumed and imported values. See `partnerctl help contract` for the form of each kind of value.',
     exits: ['notFound'],
@@ -19,7 +19,7 @@ export const set = () =>
     .argument('<value>', 'the new value')
     .argument('[more...]', 'more leaves, each followed by its value; either all are set, or none')
     .action(
-      run(async (context, name, value, more) => {
+      deferred(async (context, name, value, more) => {
         const { parseSettings, setLeaves } = await import('../../config/contract-file.ts');
         const changed = await setLeaves(context, parseSettings([name, value, ...more]));
         return listResult(changed, COLUMNS);
@@ -27,14 +27,14 @@ export const set = () =>
     );
 
 export const unset = () =>
-  leaf('unset', 'Remove a setting: the imported or default value applies again', {
+  defineCommand('unset', 'Remove a setting: the imported or default value applies again', {
     exits: ['notFound'],
     json: '[{leaf, value, previous, source, profile, base_url}]',
     examples: ['partnerctl contract unset cron_jobs.list  # read the list of jobs again'],
   })
     .argument('<leaf>', 'the name of the value')
     .action(
-      run(async (context, name) => {
+      deferred(async (context, name) => {
         const { findLeaf, setLeaves } = await import('../../config/contract-file.ts');
         const changed = await setLeaves(context, new Map([[findLeaf(name), undefined]]));
         return listResult(changed, COLUMNS);

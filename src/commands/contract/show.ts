@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { Contract, type Leaf, type Source } from '../../contract/contract.ts';
 import { kindOf } from '../../contract/leaves.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<Leaf>[] = [
 ];
 
 export const show = () =>
-  leaf('show', 'Show the wire format that the tool expects', {
+  defineCommand('show', 'Show the wire format that the tool expects', {
     exits: ['notFound'],
     json: '[{leaf, value, source, kind}]',
     examples: [
@@ -26,7 +26,7 @@ export const show = () =>
     .argument('[prefix]', 'only the leaves whose names start with this, such as messages.history')
     .addOption(new Option('--source <source>', 'only the values from this source').choices(SOURCES))
     .action(
-      run(async (context, prefix = '', { source: wanted }) => {
+      deferred(async (context, prefix = '', { source: wanted }) => {
         const { contractKey, findLeaf, readContract } = await import('../../config/contract-file.ts');
         const { resolveBaseUrl } = await import('../../config/settings.ts');
         const hasService = resolveBaseUrl(context) !== undefined;

@@ -1,10 +1,10 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const adopt = () =>
-  leaf('adopt', 'Record an existing job in the state', {
+  defineCommand('adopt', 'Record an existing job in the state', {
     description:
       'Records a job of the service in the state, so that it is not created again: as the job with this agent and name, or, by its id alone, with those that the service lists. Does not change the service.',
     scopes: [OPERATIONS.listCronJobs.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
@@ -20,7 +20,7 @@ export const adopt = () =>
     .option('--name <name>', 'with --agent: the name of the job')
     .option('--yes', 'confirm in advance')
     .action(
-      run(async (context, cron_job_id, { yes = false, ...options }) => {
+      deferred(async (context, cron_job_id, { yes = false, ...options }) => {
         const { adoptJob } = await import('../../cron/adopt-forget.ts');
         const { parseNamedJob } = await import('../../cron/job-flags.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');

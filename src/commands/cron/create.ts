@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
+import { deferred, defineCommand, fieldsOf } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { fieldsOf, leaf, run } from '../../cli/leaf.ts';
 import { AGENT_HELP, CONFIRM, collect, SPACE_HELP, SUMMARY_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { WantedJob } from '../../cron/ensure-jobs.ts';
@@ -39,7 +39,7 @@ async function readWanted(context: Context, files: readonly string[], instructio
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
 
 export const create = () =>
-  leaf('create', 'Create scheduled jobs, each at most once', {
+  defineCommand('create', 'Create scheduled jobs, each at most once', {
     description: 'A job that exists or may exist, according to the state or the service, is not created again.',
     required: [
       { oneOf: ['--file'], when: ['--summary-file'] },
@@ -81,7 +81,7 @@ export const create = () =>
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
     .action(
-      run(async (context, { file: files, schema, confirm, ...given }) => {
+      deferred(async (context, { file: files, schema, confirm, ...given }) => {
         const { instructions = '', ensure = false, dryRun = false, createBeside = false, ...options } = given;
         if (schema) {
           const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');

@@ -1,10 +1,10 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const forget = () =>
-  leaf('forget', 'Remove a job from the state so that it can be created again', {
+  defineCommand('forget', 'Remove a job from the state so that it can be created again', {
     description:
       'Removes a job from the state, so that a job with its agent and name can be created again. Does not remove it from the service: if the list can be read, the next create finds and adopts it.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
@@ -20,7 +20,7 @@ export const forget = () =>
     .option('--name <name>', 'in place of the key, with --agent: the name of the job')
     .option('--yes', 'confirm in advance')
     .action(
-      run(async (context, typedKey, { yes = false, ...options }) => {
+      deferred(async (context, typedKey, { yes = false, ...options }) => {
         const { forgetJob } = await import('../../cron/adopt-forget.ts');
         const { parseNamedJob } = await import('../../cron/job-flags.ts');
         const { key, job } = await forgetJob(context, typedKey, parseNamedJob(options), yes);

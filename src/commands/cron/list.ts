@@ -1,4 +1,4 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { JobRow } from '../../cron/job-rows.ts';
@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<JobRow>[] = [
 ];
 
 export const list = () =>
-  leaf('list', 'List scheduled jobs, and what the state knows about them', {
+  defineCommand('list', 'List scheduled jobs, and what the state knows about them', {
     description:
       'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service (`cron forget` lets one be created again), not listed yet, or with an unknown outcome (`cron reconcile` finds out whether one exists).',
     scopes: [OPERATIONS.listCronJobs.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
@@ -30,7 +30,7 @@ export const list = () =>
     .option('--agent <agent>', 'only the jobs of this agent: an agent_id, or name:<name> with --space')
     .option('--space <space>', `only the jobs of this space: ${SPACE_HELP}`)
     .action(
-      run(async (context, owner) => {
+      deferred(async (context, owner) => {
         const { findOwnerAgents } = await import('../../cron/job-flags.ts');
         const { listJobsOf } = await import('../../cron/job-rows.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');

@@ -1,5 +1,5 @@
+import { deferred, defineCommand, fieldsOf } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { fieldsOf, leaf, run } from '../../cli/leaf.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { Reconciled } from '../../cron/find-lost.ts';
 import type { JobReservation } from '../../cron/job.ts';
@@ -51,7 +51,7 @@ function openOutcomesError(results: readonly Reconciled[], context: Context): Ou
 }
 
 export const reconcile = () =>
-  leaf('reconcile', 'Resolve jobs whose creation has an unknown outcome', {
+  defineCommand('reconcile', 'Resolve jobs whose creation has an unknown outcome', {
     description: 'Looks in the list of the service. Adopts a new job if it is the only match; never guesses.',
     scopes: [OPERATIONS.listCronJobs.scope],
     exits: ['unknown'],
@@ -63,7 +63,7 @@ export const reconcile = () =>
   })
     .option('--assume-not-created', 'treat jobs that are not listed as not created; they may be created again')
     .action(
-      run(async (context, { assumeNotCreated = false }) => {
+      deferred(async (context, { assumeNotCreated = false }) => {
         const { reconcileJobs } = await import('../../cron/find-lost.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { JobLists, listNamedJobs } = await import('../../cron/job-list.ts');

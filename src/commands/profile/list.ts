@@ -1,12 +1,12 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { listResult } from '../../output/command-result.ts';
 
 export const list = () =>
-  leaf('list', 'List the profiles', {
+  defineCommand('list', 'List the profiles', {
     json: '[{name, base_url, token, current, protected}]',
     examples: ['partnerctl profile list  # show every profile and its service'],
   }).action(
-    run(async (context) => {
+    deferred(async (context) => {
       const { tokenKind } = await import('../../config/profiles.ts');
       const { profileName } = await import('../../config/settings.ts');
       const { config } = context;

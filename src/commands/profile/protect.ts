@@ -1,8 +1,8 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 const protection = (isProtected: boolean) =>
-  run(async ({ config }, name: string) => {
+  deferred(async ({ config }, name: string) => {
     await config.update(name, ({ protected: _, ...profile }) => ({
       ...profile,
       ...(isProtected && { protected: true }),
@@ -11,7 +11,7 @@ const protection = (isProtected: boolean) =>
   });
 
 export const protect = () =>
-  leaf('protect', 'Ask for the name of a profile before each write', {
+  defineCommand('protect', 'Ask for the name of a profile before each write', {
     description:
       "Protects a profile: every command that writes to its service asks for the profile's name, or needs --confirm <profile> where it cannot ask. Reads and dry runs never ask.",
     exits: ['notFound'],
@@ -22,7 +22,7 @@ export const protect = () =>
     .action(protection(true));
 
 export const unprotect = () =>
-  leaf('unprotect', 'End the protection of a profile', {
+  defineCommand('unprotect', 'End the protection of a profile', {
     exits: ['notFound'],
     json: '{profile, protected}',
     examples: ['partnerctl profile unprotect acme  # write to acme without being asked'],

@@ -1,15 +1,15 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const remove = () =>
-  leaf('remove', 'Remove a profile and its token', {
+  defineCommand('remove', 'Remove a profile and its token', {
     exits: ['notFound'],
     json: '{profile, removed}',
     examples: ['partnerctl profile remove acme  # remove acme and its token'],
   })
     .argument('<profile>', 'the profile')
     .action(
-      run(async ({ config }, name) => {
+      deferred(async ({ config }, name) => {
         const { findProfile } = await import('../../config/profiles.ts');
         findProfile(config, name);
         await config.remove(name);

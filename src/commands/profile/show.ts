@@ -1,15 +1,15 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const show = () =>
-  leaf('show', 'Show a profile, without its token', {
+  defineCommand('show', 'Show a profile, without its token', {
     exits: ['notFound'],
     json: '{name, base_url, token, token_command, state, current, protected, file}',
     examples: ['partnerctl profile show  # show the current profile'],
   })
     .argument('[profile]', 'the profile; the current one by default')
     .action(
-      run(async (context, typedName) => {
+      deferred(async (context, typedName) => {
         const { findProfile, tokenKind } = await import('../../config/profiles.ts');
         const { profileName } = await import('../../config/settings.ts');
         const { config } = context;

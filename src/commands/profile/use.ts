@@ -1,15 +1,15 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const use = () =>
-  leaf('use', 'Make a profile the default', {
+  defineCommand('use', 'Make a profile the default', {
     exits: ['notFound'],
     json: '{profile, base_url}',
     examples: ['partnerctl profile use acme  # use acme from now on'],
   })
     .argument('<profile>', 'the profile')
     .action(
-      run(async ({ config, env, warn }, name) => {
+      deferred(async ({ config, env, warn }, name) => {
         const { findProfile } = await import('../../config/profiles.ts');
         const { base_url = null } = findProfile(config, name);
         await config.use(name);

@@ -1,4 +1,4 @@
-import { leaf, type Meta } from '../../cli/leaf.ts';
+import { defineCommand, type Meta } from '../../cli/command.ts';
 import { collect, EXCLUDE, integer, ONLY, ROWS, SUMMARY_FILE, VAR_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { CommandResult } from '../../output/command-result.ts';
@@ -18,9 +18,9 @@ export const PROVISION_SCOPES = [
 ];
 
 /** Creates a command on manifests, with the options that `plan` and `provision` share. */
-export function manifestLeaf(name: string, summary: string, meta: Meta) {
+export function manifestCommand(name: string, summary: string, meta: Meta) {
   const exits = ['duplicate', 'unknown', 'partial'] as const;
-  return leaf(name, summary, { ...meta, exits: [...exits, ...(meta.exits ?? [])] })
+  return defineCommand(name, summary, { ...meta, exits: [...exits, ...(meta.exits ?? [])] })
     .argument('[file...]', 'YAML files, directories of them, or - for standard input')
     .option('--schema', 'print the JSON Schema of a manifest')
     .option(

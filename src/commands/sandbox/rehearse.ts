@@ -1,4 +1,4 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { collect, duration, integer } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import { PartialFailure } from '../../errors.ts';
@@ -38,7 +38,7 @@ function toResult({ seeds, requests, interruption }: Rehearsal, wanted: number):
 }
 
 export const rehearse = () =>
-  leaf('rehearse', 'Rehearse a roll-out under faults, before it touches a customer', {
+  defineCommand('rehearse', 'Rehearse a roll-out under faults, before it touches a customer', {
     description:
       'Rehearses provisioning once for each seed, each time in a sandbox of its own that begins with what the configured service has: the spaces of the manifests, their agents, chats, and jobs, and what the state recorded of them. The service gets only reads. Without a service, the rehearsal begins with nothing. A seed determines which requests fail (503, 429, broken connections, cut, slow, and late responses, a balance that runs out), and at which request provision is killed, before or after it is handled; twice as many seeds as there are requests kill it at each of these points. Then provision is repeated, up to five times, with jobs of unknown outcome reconciled as by `cron reconcile --assume-not-created`; their lease passes on the clock of the sandbox. Before each run, the balance is topped up. In the end everything must be there, and nothing twice.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
@@ -58,7 +58,7 @@ export const rehearse = () =>
     .option('--lose-state', 'delete the state after the run that is killed')
     .option('--run-timeout <duration>', 'the --timeout of each run of provision', duration)
     .action(
-      run(async (context, files, options) => {
+      deferred(async (context, files, options) => {
         const { prepareRehearsal } = await import('./shared/rehearsal.ts');
         const { rehearse: rehearseSeeds } = await import('../../rehearsal/rehearse.ts');
         const deps = await prepareRehearsal(context, files, options);

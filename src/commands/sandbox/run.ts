@@ -1,4 +1,4 @@
-import { run } from '../../cli/leaf.ts';
+import { deferred } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 import { sandboxLeaf } from './shared/options.ts';
 
@@ -13,7 +13,7 @@ export const runInSandbox = () =>
   })
     .argument('<command...>', 'the command and its arguments, after --')
     .action(
-      run(async (context, [file, ...args], options) => {
+      deferred(async (context, [file, ...args], options) => {
         if (!file) {
           throw new UsageError('The command is missing.', { hint: 'Run: partnerctl sandbox run -- <command>' });
         }

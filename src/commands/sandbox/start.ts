@@ -1,6 +1,6 @@
 import { once } from 'node:events';
+import { deferred } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { run } from '../../cli/leaf.ts';
 import { integer } from '../../cli/options.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
 import { shellQuote } from '../../platform/text.ts';
@@ -42,7 +42,7 @@ export const start = () =>
   })
     .option('--port <n>', 'the port to listen on (default: a free one)', integer(0, 65_535))
     .action(
-      run(async (context, options) => {
+      deferred(async (context, options) => {
         const { startSandbox } = await import('./shared/start-sandbox.ts');
         const started = await startSandbox(options, context);
         context.redactor.remove(started.sandbox.token);

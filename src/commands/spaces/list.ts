@@ -1,4 +1,4 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { ListedSpace } from '../../contract/resources.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<ListedSpace>[] = [
 ];
 
 export const list = () =>
-  leaf('list', 'List the customer workspaces (spaces) that the token can access', {
+  defineCommand('list', 'List the customer workspaces (spaces) that the token can access', {
     scopes: [OPERATIONS.listSpaces.scope],
     json: '[{space_id?, external_space_id?, name?, …}], as the service sends them',
     examples: [
@@ -25,7 +25,7 @@ export const list = () =>
       "partnerctl spaces list -o json --query '[].space_id'  # print their ids as JSON",
     ],
   }).action(
-    run(async (context) => {
+    deferred(async (context) => {
       const { listSpaces } = await import('../../api/calls.ts');
       const { rememberIds } = await import('../../cli/known-ids.ts');
       const http = await context.http();

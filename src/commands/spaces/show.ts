@@ -1,4 +1,4 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import type { JobRow } from '../../cron/job-rows.ts';
@@ -43,7 +43,7 @@ function toJson({ space, agents, jobs }: SpaceView): object {
 }
 
 export const show = () =>
-  leaf('show', 'Show the agents, chats, and jobs of a space', {
+  defineCommand('show', 'Show the agents, chats, and jobs of a space', {
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     json: '{space, agents, chat: [{source_id, agent_id, name}], cron}',
     examples: [
@@ -53,7 +53,7 @@ export const show = () =>
   })
     .argument('<space>', SPACE_HELP)
     .action(
-      run(async (context, space) => {
+      deferred(async (context, space) => {
         const { showSpace } = await import('../../provision/show-space.ts');
         const view = await showSpace(context, space);
         return reportResult(toJson(view), toLines(view));

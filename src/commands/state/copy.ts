@@ -1,8 +1,8 @@
-import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
+import { deferred, defineCommand, STATE_EXITS } from '../../cli/command.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const copy = () =>
-  leaf('copy', 'Copy the records of one place to another', {
+  defineCommand('copy', 'Copy the records of one place to another', {
     description: 'Copies the records in order, skips those that are already there, and removes nothing.',
     exits: [...STATE_EXITS, 'notFound'],
     json: '{from, to, copied, present}',
@@ -14,7 +14,7 @@ export const copy = () =>
     .argument('<from>', 'a file, or the address of a database or a repository')
     .argument('<to>', 'the place to copy to; `partnerctl state init` prepares it')
     .action(
-      run(async (context, source, target) => {
+      deferred(async (context, source, target) => {
         const from = await context.log(source);
         const to = await context.log(target);
         return recordResult({ from: from.label, to: to.label, ...(await to.copyFrom(from)) });

@@ -1,8 +1,8 @@
-import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
+import { deferred, defineCommand, STATE_EXITS } from '../../cli/command.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const init = () =>
-  leaf('init', 'Prepare a database or a repository for the state', {
+  defineCommand('init', 'Prepare a database or a repository for the state', {
     description:
       'Prepares a place for the state: creates the table in a PostgreSQL database, the branch in a git repository, or the file. Does not change one that exists, and fails if it has other content. Shows what to grant to the other users of a database.',
     exits: [...STATE_EXITS, 'notFound'],
@@ -14,7 +14,7 @@ export const init = () =>
   })
     .argument('[address]', 'the place to prepare; the configured one by default')
     .action(
-      run(async (context, address) => {
+      deferred(async (context, address) => {
         const log = await context.log(address);
         const grant = (await log.prepare()) ?? null;
         await log.read();

@@ -1,8 +1,8 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { reportResult } from '../../output/command-result.ts';
 
 export const path = () =>
-  leaf('path', 'Print the path or the address of the state, whether or not it exists', {
+  defineCommand('path', 'Print the path or the address of the state, whether or not it exists', {
     exits: ['notFound'],
     json: '{path, from}',
     examples: [
@@ -10,7 +10,7 @@ export const path = () =>
       'partnerctl state path -o json  # with the setting that chose it: a flag, a variable, or the default',
     ],
   }).action(
-    run(async (context) => {
+    deferred(async (context) => {
       const { address, from } = (await import('../../state/location.ts')).stateLocation(context);
       return reportResult({ path: address, from }, [{ indent: 0, text: address }]);
     }),

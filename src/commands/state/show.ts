@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
+import { deferred, defineCommand, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import { duration, SPACE_HELP } from '../../cli/options.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogContent } from '../../state/log.ts';
@@ -58,7 +58,7 @@ async function selectSpace(
 }
 
 export const show = () =>
-  leaf('show', 'Show the records of the state', {
+  defineCommand('show', 'Show the records of the state', {
     description: 'A line that a merge repeated is shown once. Warns about lines that cannot be used.',
     exits: [...STATE_EXITS, 'notFound'],
     json: '[{number, line, type, at, by?, object?, data?, …}]',
@@ -71,7 +71,7 @@ export const show = () =>
     .option('--since <duration>', 'only records of the last days or hours, such as 7d', duration)
     .addOption(new Option('--kind <kind>', 'only records of this kind').choices(['space', 'cron', 'upload']))
     .action(
-      run(async (context, { space, since, kind }) => {
+      deferred(async (context, { space, since, kind }) => {
         const log = await context.log();
         const { exists, records, damaged } = await log.inspect();
         for (const line of damaged) await context.warn(log.describe(line));

@@ -1,4 +1,4 @@
-import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
+import { deferred, defineCommand, STATE_EXITS } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { reportResult } from '../../output/command-result.ts';
 import type { LogContent } from '../../state/log.ts';
@@ -17,7 +17,7 @@ function reportLines(path: string, { exists, records, torn, damaged }: LogConten
 }
 
 export const verify = () =>
-  leaf('verify', 'Check every line of the state', {
+  defineCommand('verify', 'Check every line of the state', {
     description: 'Exits with 1 if a line cannot be used. Lines that a killed run left incomplete are harmless.',
     exits: [...STATE_EXITS, 'notFound'],
     json: '{path, exists, records, torn, damaged: [{line, why}], sound}',
@@ -26,7 +26,7 @@ export const verify = () =>
       'partnerctl state verify --state merged.jsonl -o json  # check a merged copy, for a script',
     ],
   }).action(
-    run(async (context) => {
+    deferred(async (context) => {
       const { REPAIR_HINT } = await import('../../state/log.ts');
       const log = await context.log();
       const { label: path } = log;

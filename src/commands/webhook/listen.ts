@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { integer } from '../../cli/options.ts';
 import { OutputError } from '../../errors.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
@@ -15,7 +15,7 @@ async function* eventsOf(context: ListenContext, options: ListenOptions): AsyncG
 }
 
 export const listen = () =>
-  leaf('listen', 'Receive, verify, and forward webhooks on this machine', {
+  defineCommand('listen', 'Receive, verify, and forward webhooks on this machine', {
     description:
       'Receives webhooks on a loopback address of this machine, and shows each delivery once. It can verify them with the secret from PARTNER_WEBHOOK_SECRET or --secret-file, save them, and forward them to a program, by https or on this machine; the sender repeats what the program does not accept. Stop it with Ctrl-C.',
     exits: ['notFound', 'service', 'noReply'],
@@ -48,7 +48,7 @@ export const listen = () =>
     .option('--save <dir>', 'save each delivery in this directory before responding')
     .option('--exit-after <n>', 'exit after n deliveries; 11 if fewer come within --timeout', integer(1, 1_000_000))
     .action(
-      run(async (context, options) => {
+      deferred(async (context, options) => {
         const { parseListen } = await import('../../webhook/listen.ts');
         const readerGone = new OutputError('The program that reads the output has ended.', {
           hint: 'What it did not get was not accepted, so its senders repeat it: start `webhook listen` again.',

@@ -1,4 +1,4 @@
-import { leaf, run } from '../../cli/leaf.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import { type Batch, batchResult, countByStatus } from '../../output/batch-result.ts';
 import type { Column } from '../../output/command-result.ts';
 import { errorJson } from '../../output/error-text.ts';
@@ -23,7 +23,7 @@ const BATCH: Batch<ReplayResult> = {
 };
 
 export const replay = () =>
-  leaf('replay', 'Send saved webhooks again', {
+  defineCommand('replay', 'Send saved webhooks again', {
     description:
       'Sends saved deliveries again, once each and in the order of their arrival, with their exact bytes and headers. The timestamp and the signature are those of the original: a program that allows five minutes refuses older ones.',
     required: [{ oneOf: ['--forward-to'], hint: 'Name the receiver: --forward-to http://localhost:3000/hooks' }],
@@ -36,7 +36,7 @@ export const replay = () =>
     .argument('<file|dir...>', 'what `webhook listen --save` wrote')
     .option('--forward-to <url>', 'where to send them: https, or http on this machine')
     .action(
-      run(async (context, paths, { forwardTo = '' }) => {
+      deferred(async (context, paths, { forwardTo = '' }) => {
         const { replayDeliveries } = await import('../../webhook/replay.ts');
         const results = await replayDeliveries(context, paths, forwardTo);
         return batchResult(results, BATCH, context.signals);

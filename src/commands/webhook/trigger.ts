@@ -1,8 +1,8 @@
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { deferred, defineCommand, SERVICE_EXITS } from '../../cli/command.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const trigger = () =>
-  leaf('trigger', 'Make the sandbox send a webhook', {
+  defineCommand('trigger', 'Make the sandbox send a webhook', {
     description:
       'Makes the sandbox deliver an assistant message, and waits for the first attempt. With --source, the message is added to a session of that source, where the history shows it, and goes to the webhook; without --source, it is a test message. Needs PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY. Exits with 8 if the receiver does not respond with a 2xx; the sandbox then retries.',
     exits: SERVICE_EXITS,
@@ -18,7 +18,7 @@ export const trigger = () =>
     .option('--text <text>', 'the text of the message (default: a test)')
     .option('--to <url>', 'deliver to this URL of this machine instead, signed with PARTNER_WEBHOOK_SECRET')
     .action(
-      run(async (context, options) => {
+      deferred(async (context, options) => {
         const { trigger } = await import('../../webhook/trigger.ts');
         const { delivery, outcome, failure } = await trigger(context, options);
         const { delivery_id, url, status } = delivery;

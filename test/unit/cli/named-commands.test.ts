@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { findCommand, leavesOf, lineageOf } from '../../../src/cli/leaf.ts';
+import { commandsBelow, findCommand, lineageOf } from '../../../src/cli/command.ts';
 import { createCommandTree } from '../../../src/cli/program.ts';
 import { allCommands } from '../../../src/commands/all.ts';
 
@@ -43,7 +43,7 @@ it('Every command that a message, an example, or a topic names is one that there
   const sources = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' }).map((name) => `src/${name}`);
   const files = [...sources.filter((name) => /\.(?:ts|md)$/.test(name)), 'README.md', 'CONTRIBUTING.md'];
   const all = files.flatMap((file) => named(readFileSync(root + file, 'utf8')).map((words) => ({ file, words })));
-  expect(all.length).toBeGreaterThan(5 * leavesOf(PROGRAM).length);
+  expect(all.length).toBeGreaterThan(5 * commandsBelow(PROGRAM).length);
   const wrong = all.flatMap(({ file, words }) => {
     const problem = problemOf(words);
     return problem ? [`${file}: partnerctl ${words.join(' ')}: ${problem}`] : [];

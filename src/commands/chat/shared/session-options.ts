@@ -1,4 +1,4 @@
-import { fieldsOf, leaf, type Meta } from '../../../cli/leaf.ts';
+import { defineCommand, fieldsOf, type Meta } from '../../../cli/command.ts';
 import { AGENT_HELP, duration, integer, SPACE_HELP } from '../../../cli/options.ts';
 import { OPERATIONS } from '../../../contract/operations.ts';
 import type { toMessageJson } from './messages.ts';
@@ -32,7 +32,7 @@ export const CHAT_SCOPES = [OPERATIONS.registerMessage.scope, OPERATIONS.listSpa
 
 /** Creates a command on sessions of a source, with the options that name the source. */
 export function sessionLeaf(name: string, summary: string, meta: Meta) {
-  return leaf(name, summary, { required: REQUIRED_SESSION, scopes: CHAT_SCOPES, ...meta })
+  return defineCommand(name, summary, { required: REQUIRED_SESSION, scopes: CHAT_SCOPES, ...meta })
     .option('--source <source_id>', "the agent's API chat source; get it with `chat setup`")
     .option('--agent <agent>', `in place of --source: ${AGENT_HELP}`)
     .option('--space <space>', SPACE_HELP);

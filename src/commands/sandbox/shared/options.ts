@@ -1,8 +1,8 @@
-import { leaf, type Meta } from '../../../cli/leaf.ts';
+import { defineCommand, type Meta } from '../../../cli/command.ts';
 
 /** Creates a command that starts a sandbox, with the options for it. */
 export const sandboxLeaf = (name: string, summary: string, meta: Meta) =>
-  leaf(name, summary, meta)
+  defineCommand(name, summary, meta)
     .option('--data <dir>', 'store the data in this directory, not in memory')
     .option('--faults <file>', 'a JSON file of faults to inject: {"rules":[{"kind":"status","status":503,"rate":0.1}]}')
     .option(

@@ -48,7 +48,7 @@ export function fieldsOf<Value>() {
   ): string => `{${names}}`;
 }
 
-class Leaf extends Command {
+class DeclaredCommand extends Command {
   readonly meta: Meta;
 
   constructor(name: string, summary: string, meta: Meta) {
@@ -75,7 +75,7 @@ export class RejectedLine extends Error {
   }
 }
 
-/** The root of the tree. Its leaves do not run while commander parses: they leave here what is to be run. */
+/** The root of the tree. Its commands do not run while commander parses: they leave here what is to be run. */
 export class Program extends Command {
   invocation: Invocation | undefined;
   /** The first problem of an option's value. Reported after parsing, when -o is known. */
@@ -83,8 +83,8 @@ export class Program extends Command {
 }
 
 /** Creates a command. Its arguments, options, and action follow in commander's own words. */
-export function leaf(name: string, summary: string, meta: Meta): Command {
-  return new Leaf(name, summary, meta);
+export function defineCommand(name: string, summary: string, meta: Meta): Command {
+  return new DeclaredCommand(name, summary, meta);
 }
 
 /** Creates a command that has only commands. */
@@ -94,9 +94,9 @@ export function group(name: string, summary: string, commands: readonly CommandU
   return command;
 }
 
-/** What `leaf` was given. @returns undefined for a group */
+/** What `defineCommand` was given. @returns undefined for a group */
 export function metaOf(command: CommandUnknownOpts): Meta | undefined {
-  return command instanceof Leaf ? command.meta : undefined;
+  return command instanceof DeclaredCommand ? command.meta : undefined;
 }
 
 /** The examples of a command, split into the line and what it does. */
@@ -125,9 +125,9 @@ export function pathOf(command: CommandUnknownOpts): string {
     .join(' ');
 }
 
-/** The leaves below a command, in the order of help; of a leaf, itself. */
-export function leavesOf(command: CommandUnknownOpts): readonly CommandUnknownOpts[] {
-  return metaOf(command) ? [command] : command.commands.flatMap(leavesOf);
+/** The commands below a group, in the order of help; of a command, itself. */
+export function commandsBelow(command: CommandUnknownOpts): readonly CommandUnknownOpts[] {
+  return metaOf(command) ? [command] : command.commands.flatMap(commandsBelow);
 }
 
 /** Finds the command or the group that words name. @returns undefined if there is none */
@@ -139,7 +139,7 @@ export function findCommand(words: readonly string[], from: CommandUnknownOpts):
 }
 
 /** Makes a command's action, which is called once all of the command line is checked. */
-export function run<Given extends unknown[]>(
+export function deferred<Given extends unknown[]>(
   action: (context: Context, ...given: Given) => Promise<CommandResult>,
 ): (...given: Given) => void {
   return (...given) => {
