@@ -1,8 +1,10 @@
 import pLimit from 'p-limit';
 import { listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { type AgentReference, parseReference, resolveSpaceId } from '../api/references.ts';
-import { InterruptedError, NotFoundError, PartnerctlError, stopsRun, UsageError } from '../errors.ts';
+import { type AgentReference, findSpaceIn, parseReference, resolveSpaceId } from '../api/references.ts';
+import type { ListedSpace } from '../contract/resources.ts';
+import { InterruptedError, PartnerctlError, stopsRun, UsageError } from '../errors.ts';
+import { Paged } from '../platform/paged.ts';
 import type { TestCase, TestTarget } from './run-tests.ts';
 import { type FormatCommand, findAgentSource } from './source.ts';
 import type { ConversationTest } from './test-file.ts';
@@ -26,7 +28,7 @@ class TargetFinder {
   private readonly toCommand: FormatCommand;
   private readonly limit = pLimit(CONCURRENCY);
   private readonly found = new Map<string, Promise<TestCase['target']>>();
-  private spaceIds: Promise<ReadonlyMap<string, string>> | undefined;
+  private spaces: Promise<ReadonlyMap<string, ListedSpace>> | undefined;
 
   constructor(http: Http, toCommand: FormatCommand) {
     this.http = http;
@@ -60,20 +62,18 @@ class TargetFinder {
   private async spaceIdOf(space: string): Promise<string> {
     const reference = parseReference(space);
     if (reference.by !== 'external_space_id') return await resolveSpaceId(this.http, reference);
-    this.spaceIds ??= this.listSpaceIds();
-    const id = (await this.spaceIds).get(reference.value);
-    if (id !== undefined) return id;
-    throw new NotFoundError(`No space has the external_space_id ${JSON.stringify(reference.value)}.`, {
-      hint: 'List all spaces with: partnerctl spaces list',
-    });
+    this.spaces ??= this.listSpaces();
+    const spaces = await this.spaces;
+    const known = spaces.get(reference.value) ?? (await findSpaceIn(Paged.of(spaces.values()), reference));
+    return known.space_id;
   }
 
-  private async listSpaceIds(): Promise<ReadonlyMap<string, string>> {
-    const ids = new Map<string, string>();
-    for await (const { external_space_id, space_id } of listSpaces(this.http)) {
-      if (typeof external_space_id === 'string') ids.set(external_space_id, space_id);
+  private async listSpaces(): Promise<ReadonlyMap<string, ListedSpace>> {
+    const spaces = new Map<string, ListedSpace>();
+    for await (const space of listSpaces(this.http)) {
+      if (typeof space.external_space_id === 'string') spaces.set(space.external_space_id, space);
     }
-    return ids;
+    return spaces;
   }
 }
 
