@@ -1,6 +1,7 @@
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { canonicalId } from '../contract/values.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
+import type { Paged } from '../platform/paged.ts';
 import { shellQuote, suggest } from '../platform/text.ts';
 import { listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';
@@ -53,8 +54,13 @@ export async function resolveSpaceId(http: Http, reference: Reference): Promise<
 
 /** Looks up a space in the list of spaces. @throws as `resolveSpaceId`, also for an unknown space_id */
 export async function findSpace(http: Http, reference: Reference): Promise<ListedSpace> {
-  const spaces = listSpaces(http, 'show').map((space) => ({ ...space, id: space.space_id }));
-  return await findUnique('space', spaces, reference, 'partnerctl spaces list');
+  return await findSpaceIn(listSpaces(http, 'show'), reference);
+}
+
+/** As `findSpace`, in spaces that were listed before. */
+export async function findSpaceIn(spaces: Paged<ListedSpace>, reference: Reference): Promise<ListedSpace> {
+  const rows = spaces.map((space) => ({ ...space, id: space.space_id }));
+  return await findUnique('space', rows, reference, 'partnerctl spaces list');
 }
 
 /** Resolves a reference to an agent_id. Looks up a name in the list of the space's agents. @throws as `resolveAgent` */

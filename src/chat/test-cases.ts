@@ -1,8 +1,10 @@
 import pLimit from 'p-limit';
 import { listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { type AgentReference, parseReference, resolveSpaceId } from '../api/references.ts';
-import { InterruptedError, NotFoundError, PartnerctlError, stopsRun, UsageError } from '../errors.ts';
+import { type AgentReference, findSpaceIn, parseReference, resolveSpaceId } from '../api/references.ts';
+import type { ListedSpace } from '../contract/resources.ts';
+import { InterruptedError, PartnerctlError, stopsRun, UsageError } from '../errors.ts';
+import { Paged } from '../platform/paged.ts';
 import type { TestCase, TestTarget } from './run-tests.ts';
 import { type FormatCommand, findAgentSource } from './source.ts';
 import type { ConversationTest } from './test-file.ts';
@@ -24,13 +26,13 @@ function externalIdOf(space = ''): string | null {
   return by === 'external_space_id' ? value : null;
 }
 
-/** Lists the spaces. @returns their ids by external id */
-async function listSpaceIds(http: Http): Promise<ReadonlyMap<string, string>> {
-  const ids = new Map<string, string>();
-  for await (const { external_space_id, space_id } of listSpaces(http)) {
-    if (typeof external_space_id === 'string') ids.set(external_space_id, space_id);
+/** Lists the spaces. @returns them by external id */
+async function listSpacesById(http: Http): Promise<ReadonlyMap<string, ListedSpace>> {
+  const spaces = new Map<string, ListedSpace>();
+  for await (const space of listSpaces(http)) {
+    if (typeof space.external_space_id === 'string') spaces.set(space.external_space_id, space);
   }
-  return ids;
+  return spaces;
 }
 
 type Found = Pick<TestCase, 'target' | 'source'>;
@@ -42,17 +44,15 @@ type Found = Pick<TestCase, 'target' | 'source'>;
 function agentFinder(http: Http, toCommand: FormatCommand) {
   const limit = pLimit(CONCURRENCY);
   const found = new Map<string, Promise<Found>>();
-  let spaceIds: Promise<ReadonlyMap<string, string>> | undefined;
+  let listed: Promise<ReadonlyMap<string, ListedSpace>> | undefined;
 
   async function spaceIdOf(space: string): Promise<string> {
     const reference = parseReference(space);
     if (reference.by !== 'external_space_id') return await resolveSpaceId(http, reference);
-    spaceIds ??= listSpaceIds(http);
-    const id = (await spaceIds).get(reference.value);
-    if (id !== undefined) return id;
-    throw new NotFoundError(`No space has the external_space_id ${JSON.stringify(reference.value)}.`, {
-      hint: 'List all spaces with: partnerctl spaces list',
-    });
+    listed ??= listSpacesById(http);
+    const spaces = await listed;
+    const known = spaces.get(reference.value) ?? (await findSpaceIn(Paged.of(spaces.values()), reference));
+    return known.space_id;
   }
 
   async function find(space: string | undefined, agent: AgentReference): Promise<Found> {
