@@ -57,9 +57,13 @@ export async function* tail(
   { start, isRecorded = true, ...options }: TailOptions,
 ): AsyncGenerator<SessionEvent, void, void> {
   const { once } = options;
-  const places = openPlaces(context, http);
+  // What is not recorded needs no state.
+  const places = isRecorded ? openPlaces(context, http) : undefined;
   const follower = new Follower(context, http, options);
-  const startOf = (ref: SessionRef): FollowStart => (start.from === 'place' ? startAt(places, ref) : start);
+  const startOf = (ref: SessionRef): FollowStart => {
+    if (start.from !== 'place') return start;
+    return places ? startAt(places, ref) : { from: 'start' };
+  };
   let ends: readonly FollowEnd[] = [];
   const events = follower.events<SessionEvent>(async (emit) => {
     ends = await Promise.all(sessions.map((ref) => followSession(follower, ref, startOf(ref), emit)));
@@ -71,7 +75,7 @@ export async function* tail(
     else yield event;
     // The next tail shows the whole text of a reply that is still being written.
     const isWhole = event.kind === 'message' && !(once && isUnfinished(event.message));
-    if (isWhole && isRecorded) await places.add(event.ref, [event.message.message_id]);
+    if (isWhole) await places?.add(event.ref, [event.message.message_id]);
     hasCaughtUp ||= event.kind === 'caught-up';
   }
   // Following ends well at the time limit if it read what existed in a session; a complete read does not.

@@ -1,4 +1,4 @@
-import { deferred, defineCommand, fieldsOf } from '../cli/command.ts';
+import { deferred, defineCommand, fieldsOf, SERVICE_EXITS } from '../cli/command.ts';
 import { CONFIRM } from '../cli/options.ts';
 import { recordResult } from '../output/command-result.ts';
 import type { storeToken } from './login/shared/store-token.ts';
@@ -7,7 +7,7 @@ export const login = () =>
   defineCommand('login', 'Store a service and its token in a profile', {
     description:
       "Stores a service's base URL and a token in a profile, after verifying them with one call. The token comes from PARTNER_TOKEN if that is set, else from a prompt or standard input; or from a file, or a command. With --state, the profile also stores where the state is. Without --profile, never replaces the current profile with another service.",
-    exits: ['credentials', 'rateLimited', 'service'],
+    exits: SERVICE_EXITS,
     json: fieldsOf<Awaited<ReturnType<typeof storeToken>>>()(
       'profile, base_url, token, verified, verified_by, current',
     ),

@@ -319,6 +319,8 @@ describe('chat test', () => {
     expect(await run(['chat', 'test', file, '--check'], { env: { HOME: tempDirectory() } })).toMatchObject({ code: 0 });
     expect((await run(['chat', 'test', file, '--source', chat.source_id], { env })).code).toBe(14);
     expect((await run([...record.slice(0, -1), 'empty'], { env })).code).toBe(4);
+    // It needs no state.
+    expect((await run(record, { env: { ...env, PARTNER_STATE: 'ftp://nowhere' } })).code).toBe(0);
     // A record is no tail: the next one with --resume begins where it would have.
     const resume = ['chat', 'tail', '--source', chat.source_id, '--session', 'ticket-1', '--resume', '--no-follow'];
     expect((await run([...resume, '--query', 'role'], { env })).stdout).toBe('user\nassistant\n');

@@ -24,7 +24,9 @@ function jobsFile(agent: string, count: number): string {
 const count = (kinds: readonly string[], kind: string) => kinds.filter((each) => each === kind).length;
 
 describe('An outage', () => {
-  it('gets no more than two batches of a file of 100 jobs, one reading of the list each, and the rest is free', async () => {
+  const jobs = propertyRuns(300, 100);
+
+  it(`gets no more than two batches of a file of ${jobs} jobs, one reading of the list each, and the rest is free`, async () => {
     const { path, run } = stateFile();
     const service = await jobService();
     let lists = 0;
@@ -33,13 +35,13 @@ describe('An outage', () => {
       lists += 1;
       return sendJson(response, []);
     });
-    const ran = await run(service, ['cron', 'create', '-f', jobsFile('a1', 100), '-o', 'json']);
+    const ran = await run(service, ['cron', 'create', '-f', jobsFile('a1', jobs), '-o', 'json']);
     expect(ran.code).toBe(9);
     expect(service.made.length).toBeLessThanOrEqual(16);
     expect(lists).toBeLessThanOrEqual(3);
     const statuses = ran.json<{ status: string; error: { message: string } }[]>();
     const failed = statuses.filter(({ status }) => status === 'failed');
-    expect(failed).toHaveLength(100 - service.made.length);
+    expect(failed).toHaveLength(jobs - service.made.length);
     expect(failed.at(-1)?.error.message).toBe('Not sent: the last 8 requests in a row got no usable response.');
     const kinds = await jobRecordKinds(path);
     expect(count(kinds, 'unknown')).toBe(service.made.length);

@@ -288,13 +288,19 @@ describe('a request that fails is never the end of a list', () => {
     expect(service.posts()).toEqual([]);
   });
 
-  test('A plan is not applied while page 3 of the list of spaces answers 500', async () => {
-    const service = await startLists(25, NUMBERS);
-    const plan = join(tempDirectory(), 'plan.json');
-    expect((await service.on(['plan', writeManifest(26), '--out', plan])).code).toBe(0);
-    service.intervene((page) => (page === 3 ? json({ detail: 'Internal error.' }, 500) : undefined));
-    await expectRefused(service, ['apply', plan, '-o', 'json']);
-  });
+  // By links, too, in the slow tests.
+  const planned = styles.filter(([, style]) => style === NUMBERS || (style === LINKS && propertyRuns(2, 1) === 2));
+
+  test.each(planned)(
+    'A plan is not applied while page 3 of the list of spaces, by %s, answers 500',
+    async (_, style) => {
+      const service = await startLists(25, style);
+      const plan = join(tempDirectory(), 'plan.json');
+      expect((await service.on(['plan', writeManifest(26), '--out', plan])).code).toBe(0);
+      service.intervene((page) => (page === 3 ? json({ detail: 'Internal error.' }, 500) : undefined));
+      await expectRefused(service, ['apply', plan, '-o', 'json']);
+    },
+  );
 
   test('A page that fails once with 503 is asked for again, and the list is whole without a warning', async () => {
     const service = await startLists(25, NUMBERS);

@@ -9,7 +9,7 @@ import { schedules } from '../support/cron.ts';
 import { holdRequests } from '../support/fake-service.ts';
 import { PROGRAM, startFile, until } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { service } from '../support/service.ts';
+import { manifest, service } from '../support/service.ts';
 import { Screen } from '../support/sinks.ts';
 import { shortenLeases } from '../support/state-file.ts';
 
@@ -108,14 +108,21 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.stdout).toMatch(/\^C\r\n$/);
   });
 
-  test('a write through a protected profile asks for its name, and sends nothing before', async () => {
-    const { posts, received, sandbox, token } = await service();
+  /** A home with the protected profile `live` for a service. */
+  async function protectedHome() {
+    const it = await service();
     const home = tempDirectory();
     const profiles = join(home, '.config', 'partnerctl', 'profiles');
     mkdirSync(profiles, { recursive: true });
     const file = join(profiles, 'live.json');
-    writeFileSync(file, JSON.stringify({ base_url: sandbox.baseUrl, token, protected: true }), { mode: 0o600 });
-    const child = inTerminal(['upload', file, '--profile', 'live'], { env: { HOME: home } });
+    const profile = { base_url: it.sandbox.baseUrl, token: it.token, protected: true };
+    writeFileSync(file, JSON.stringify(profile), { mode: 0o600 });
+    return { ...it, file, env: { HOME: home } };
+  }
+
+  test('a write through a protected profile asks for its name, and sends nothing before', async () => {
+    const { posts, received, file, env } = await protectedHome();
+    const child = inTerminal(['upload', file, '--profile', 'live'], { env });
     await until(child.stdout, /Profile "live" is protected/);
     child.stdin?.write('test\r');
     await until(child.stdout, /That is not live/);
@@ -123,6 +130,16 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     child.stdin?.write('\u007f\u007f\u007f\u007flive\r');
     expect((await child).exitCode).toBe(0);
     expect(await posts()).toHaveLength(1);
+  });
+
+  test('a manifest that was typed leaves nobody to ask: the write is refused, with the flag that confirms it', async () => {
+    const { received, env } = await protectedHome();
+    const child = inTerminal(['provision', '-', '--profile', 'live'], { env });
+    child.stdin?.write(manifest('acme').replaceAll('\n', '\r'));
+    child.stdin?.write('\u0004');
+    const ran = await child;
+    expect({ code: ran.exitCode, received: await received() }, ran.stdout).toEqual({ code: 2, received: [] });
+    expect(ran.stdout).toContain('add --confirm live');
   });
 
   test('Ctrl-C at a prompt exits with 130 and stores nothing, and --color never also applies to it', async () => {

@@ -38,10 +38,11 @@ export const send = () =>
       deferred(
         async (context, text, { rows, session, concurrency, dryRun, confirm, source, agent, space, ...message }) => {
           const { parseSource } = await import('../../chat/source.ts');
-          // An invalid address of the state is refused before anything is requested.
-          (await import('../../state/location.ts')).stateLocation(context);
+          const { stateLocation } = await import('../../state/location.ts');
           if (rows === undefined) {
             const from = parseSource({ source, agent, space });
+            // An invalid address of the state is refused before anything is requested.
+            stateLocation(context);
             await context.prompts.confirmWrite(confirm);
             const { sendOne } = await import('./shared/send-and-wait.ts');
             return await sendOne(context, { ...message, source: from, session_id: session ?? '', text });
@@ -53,6 +54,7 @@ export const send = () =>
           }
           const isNamed = source !== undefined || agent !== undefined || space !== undefined;
           const from = isNamed ? parseSource({ source, agent, space }) : undefined;
+          stateLocation(context);
           if (!dryRun) await context.prompts.confirmWrite(confirm);
           const { sendRows } = await import('./shared/send-rows.ts');
           return await sendRows(context, rows, { source: from, session_id: session, concurrency, dryRun });
