@@ -111,8 +111,11 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
         return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true && !io.stdin.readableEnded;
       },
 
-      /** Asks a yes/no question; the default is no. Requires `isAvailable`. */
-      confirm: async (question: string): Promise<boolean> => (await import('./prompts.ts')).confirm(context, question),
+      /** Asks a yes/no question; the default is no. Undefined where nobody can be asked: a flag must answer. */
+      get confirm(): ((question: string) => Promise<boolean>) | undefined {
+        if (!this.isAvailable) return undefined;
+        return async (question) => (await import('./prompts.ts')).confirm(context, question);
+      },
 
       /**
        * Requires the confirmation of a write through a protected profile. Call it before anything is sent.

@@ -22,7 +22,7 @@ const NOTHING_CHANGED = 'Nothing was changed.';
 /** @throws UsageError unless the user confirms */
 async function confirmChange(context: CronContext, question: string, yes: boolean): Promise<void> {
   context.progress.stop();
-  if (yes || (context.prompts.isAvailable && (await context.prompts.confirm(question)))) return;
+  if (yes || (await context.prompts.confirm?.(question))) return;
   throw new UsageError(`Not confirmed. ${NOTHING_CHANGED}`, { hint: 'To answer in advance, add --yes.' });
 }
 

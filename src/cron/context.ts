@@ -7,7 +7,8 @@ import type { Log } from '../state/log.ts';
 export interface CronContext extends SettingsContext {
   readonly clock: Clock;
   readonly abortSignal: AbortSignal;
-  readonly prompts: { readonly isAvailable: boolean; confirm(question: string): Promise<boolean> };
+  /** Without `confirm`, nobody can be asked. */
+  readonly prompts: { readonly confirm: ((question: string) => Promise<boolean>) | undefined };
   readonly io: { readonly stdin: Readable };
   /** Shows what is being done, with a countdown if `limitMs` is given. Whoever called the feature stops it. */
   readonly progress: {

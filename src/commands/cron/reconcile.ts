@@ -73,9 +73,11 @@ export const reconcile = () =>
           ...{ origin: http.baseUrl, log: await context.log(), clock, signal },
           lists: new JobLists({ list: () => listNamedJobs(http), clock, hint: () => adoptOrForget(context) }),
           async isNotCreated({ data, at }: JobReservation) {
-            if (assumeNotCreated || !prompts.isAvailable) return assumeNotCreated;
+            if (assumeNotCreated) return true;
+            const { confirm } = prompts;
+            if (!confirm) return false;
             const job = `job ${JSON.stringify(data.name)} of agent ${data.agent_id} (reserved ${at})`;
-            return await prompts.confirm(`The service does not list ${job}. Treat it as not created?`);
+            return await confirm(`The service does not list ${job}. Treat it as not created?`);
           },
           onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
         };

@@ -25,9 +25,11 @@ export function approver(
         hint: 'Select some of them with --only, or allow more.',
       });
     }
-    if (spaces <= FEW || yes || !context.prompts.isAvailable) return;
+    if (spaces <= FEW || yes) return;
+    const { confirm } = context.prompts;
+    if (!confirm) return;
     context.progress.stop();
-    if (await context.prompts.confirm(`${totalOf(plans, 'planned')} Go on?`)) return;
+    if (await confirm(`${totalOf(plans, 'planned')} Go on?`)) return;
     throw new UsageError('Not confirmed. Nothing was sent.', { hint: 'To answer in advance, add --yes.' });
   };
 }

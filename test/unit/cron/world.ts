@@ -354,7 +354,7 @@ export class Process {
         clock,
         abortSignal,
         command,
-        prompts: { isAvailable: true, confirm },
+        prompts: { confirm },
         env: {},
         io: { stdin: process.stdin },
       },
