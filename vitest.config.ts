@@ -19,7 +19,7 @@ export default defineConfig({
     globalSetup: ['test/support/build.ts'],
     setupFiles: ['test/support/properties.ts'],
     // Tests mostly wait for processes and sockets.
-    maxWorkers: 3,
+    maxWorkers: 4,
     // A larger nursery for objects saves about a fourteenth of the CPU time.
     execArgv: ['--max-semi-space-size=64'],
     // No module keeps state (the linter enforces it), so files can share a process. Loading all modules again for each file
