@@ -75,6 +75,11 @@ async function runProcess(): Promise<void> {
     reportCrash(error);
     exit(1);
   });
+  // Node would exit with 0 if nothing is left to wait for, although there is no result.
+  process.on('beforeExit', () => {
+    reportCrash(new Error());
+    exit(1);
+  });
   const code = await run(process.argv.slice(2), exit);
   const written = Promise.all([flush(process.stdout), flush(process.stderr)]);
   // After a failure, its report was written last. Any output that is still unwritten has no reader.

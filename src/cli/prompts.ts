@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { nameProfile } from '../config/profiles.ts';
 import type { SettingsContext } from '../config/settings.ts';
 import { type ActiveProfile, profileInUse, resolveBaseUrl } from '../config/settings.ts';
@@ -31,7 +32,7 @@ async function ask<Value>(
   const input = io.stdin;
   const closed = new AbortController();
   // Ctrl-D closes the prompt, which then stays without a result. An answer closes it, too, but is returned first.
-  const close = () => void setImmediate(() => closed.abort());
+  const close = () => void setImmediate().then(() => closed.abort());
   input.on('pause', close);
   try {
     const signal = AbortSignal.any([abortSignal, closed.signal]);
@@ -41,6 +42,8 @@ async function ask<Value>(
     throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
   } finally {
     input.off('pause', close);
+    // The prompt has paused the terminal, which takes effect a tick later: a read that began before would never end.
+    await setImmediate();
   }
 }
 

@@ -142,6 +142,24 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.stdout).toContain('add --confirm live');
   });
 
+  test('what is typed after a question is read: the jobs that follow a confirmation are checked', async () => {
+    const { received, env } = await protectedHome();
+    const child = inTerminal(['cron', 'create', '-f', '-', '--profile', 'live'], { env });
+    await until(child.stdout, /Profile "live" is protected/);
+    child.stdin?.write('live\r');
+    // The prompt is gone once the terminal itself shows what is typed: a comment.
+    const isEchoed = until(child.stdout, /#/).then(() => true);
+    await expect
+      .poll(() => {
+        child.stdin?.write('#\r');
+        return Promise.race([isEchoed, false]);
+      })
+      .toBe(true);
+    child.stdin?.write('jobs: 1\r\u0004');
+    const ran = await child;
+    expect({ code: ran.exitCode, received: await received() }, ran.stdout).toEqual({ code: 2, received: [] });
+  });
+
   test('Ctrl-C at a prompt exits with 130 and stores nothing, and --color never also applies to it', async () => {
     const home = tempDirectory();
     const child = inTerminal([...LOGIN, '--color', 'never'], { env: { HOME: home } });
