@@ -181,8 +181,8 @@ async function killEverywhere<Stage extends string>(
   const stages = new Map<Stage, number>();
   // Calls on the state file and requests are few, and each of them is a point, whatever KILL_EVERY says.
   const step = 'call' in way && way.of !== 'file' ? EVERY : 1;
-  // How often a thread wakes another differs between runs: one that survives may have counted few calls.
-  const isUneven = !IS_SAMPLE && 'call' in way && way.of === 'any' && (way.call === 'read' || way.call === 'write');
+  // How often a thread wakes another differs between runs.
+  const isUneven = 'call' in way && way.of === 'any' && (way.call === 'read' || way.call === 'write');
   const enough = isUneven ? 4 : 1;
   let [nth, survivors, points, duplicates] = [1 - step, 0, 0, 0];
   const lane = async (): Promise<void> => {
