@@ -39,8 +39,8 @@ export function parseStart({ session, after, tail: count, fromStart, resume }: T
   return resume ? { from: 'place' } : { from: 'last', count: count ?? DEFAULT_TAIL };
 }
 
-function startAt(places: Places, ref: SessionRef): FollowStart {
-  const recent = places.read(ref);
+function startAt(places: Places | undefined, ref: SessionRef): FollowStart {
+  const recent = places?.read(ref) ?? [];
   const message_id = recent.at(-1);
   return message_id === undefined ? { from: 'start' } : { from: 'after', message_id, recent: recent.slice(0, -1) };
 }
@@ -60,10 +60,7 @@ export async function* tail(
   // What is not recorded needs no state.
   const places = isRecorded ? openPlaces(context, http) : undefined;
   const follower = new Follower(context, http, options);
-  const startOf = (ref: SessionRef): FollowStart => {
-    if (start.from !== 'place') return start;
-    return places ? startAt(places, ref) : { from: 'start' };
-  };
+  const startOf = (ref: SessionRef): FollowStart => (start.from === 'place' ? startAt(places, ref) : start);
   let ends: readonly FollowEnd[] = [];
   const events = follower.events<SessionEvent>(async (emit) => {
     ends = await Promise.all(sessions.map((ref) => followSession(follower, ref, startOf(ref), emit)));

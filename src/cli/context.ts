@@ -105,7 +105,10 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
     warn,
 
     prompts: {
-      /** Whether the user can be asked: stdin, which is not read yet, and stderr are terminals, and neither CI nor --no-input is set. */
+      /**
+       * Whether the user can be asked: stdin and stderr are terminals, stdin was not read to its end, and neither CI nor
+       * --no-input is set.
+       */
       get isAvailable(): boolean {
         // Reading io.stdin opens it.
         return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true && !io.stdin.readableEnded;

@@ -59,7 +59,8 @@ async function store(context: Context, kind: IdKind, words: readonly Candidate[]
 }
 
 /**
- * Stores the ids of a list in place of the earlier ones, once all of it was read. A filtered list stores nothing: it would remove the others.
+ * Stores the ids of a list in place of the earlier ones, once all of it was read. A filtered list stores nothing: it would
+ * remove the others.
  * @returns the items, page by page
  */
 export function rememberIds<Item extends Listed>(

@@ -63,7 +63,7 @@ export const SPACE_HELP = 'a space_id, ext:<external_space_id>, or name:<name>';
 /** What `--agent` takes. */
 export const AGENT_HELP = 'an agent_id, or name:<name> with --space';
 
-/** Confirms a write through a protected profile: pass its value to `context.prompts.confirmWrite` before anything is sent. */
+/** Confirms a write through a protected profile: `context.prompts.confirmWrite` takes its value before anything is sent. */
 export const CONFIRM = ['--confirm <profile>', 'confirm a write with the name of the protected profile'] as const;
 
 /** The spaces that a command is about: `spaceSelector` has the rule. */

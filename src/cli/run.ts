@@ -93,7 +93,7 @@ export async function runCommand(
     outputSink(sink, { clean, progress, signal: () => run.abortSignal, isOptional: sink === io.stderr });
   const clean = (text: string) => (isGitHub ? escapeWorkflowCommands(redact(text)) : redact(text));
   const [stdout, stderr] = [open(io.stdout, clean), open(io.stderr, clean)];
-  const ownIo = lazyIo(() => io.stdin, { ...{ stdout: io.stdout, stderr, terminal } });
+  const ownIo = lazyIo(() => io.stdin, { stdout: io.stdout, stderr, terminal });
   const context = createContext({ ...deps, io: ownIo }, flags, progress, run.redactor);
   run.abortSignal = context.abortSignal;
 

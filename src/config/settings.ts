@@ -70,10 +70,11 @@ function profileToken({ token, token_command: command }: Profile, profile: strin
 }
 
 /** Whether flags and environment name both the service and the token, and no profile. */
-function needsNoProfile({ flags, env }: SettingsContext): boolean {
+function needsNoProfile(context: SettingsContext): boolean {
+  const { flags, env } = context;
   const namesProfile = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
   const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
-  return !namesProfile && namesService && givenToken({ flags, env }) !== undefined;
+  return !namesProfile && namesService && givenToken(context) !== undefined;
 }
 
 /** Returns the profile that the service or the token comes from, and whose protection counts. @throws as `activeProfile` */
@@ -98,9 +99,7 @@ export function resolveBaseUrl(
   return stored?.base_url === undefined ? undefined : valid(stored.base_url, nameProfile(name));
 }
 
-function givenToken({ flags, env }: Omit<SettingsContext, 'config'>): TokenSource | undefined {
-  const { tokenFile } = flags;
-  const { PARTNER_TOKEN: token } = env;
+function givenToken({ flags: { tokenFile }, env: { PARTNER_TOKEN: token } }: SettingsContext): TokenSource | undefined {
   if (tokenFile !== undefined) return tokenFileSource(tokenFile);
   const replaceHint = 'Set a valid token, or unset it to use that of a profile.';
   return token ? { kind: 'text', value: token, from: 'PARTNER_TOKEN', replaceHint } : undefined;

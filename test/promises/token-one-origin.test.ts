@@ -10,7 +10,7 @@ import {
   startFakeService,
 } from '../support/fake-service.ts';
 import { start } from '../support/program.ts';
-import { propertyRuns } from '../support/properties.ts';
+import { PLAYS_ALL } from '../support/properties.ts';
 import { fastClock, partnerctl, run, tempDirectory } from '../support/run.ts';
 import { manifest, service as startService, write } from '../support/service.ts';
 import { proxyTo, startRawService } from '../support/tcp-server.ts';
@@ -123,7 +123,7 @@ test.each([
     const inHeader: Handler = (_, response) => sendJson(response, [item(1)], 200, header);
     // Each in one of the two, in turn, and for another command in the other; the slow tests play both.
     const isInBody = (index + path.length) % 2 === 0;
-    for (const first of propertyRuns(2, 1) === 2 ? [inBody, inHeader] : [isInBody ? inBody : inHeader]) {
+    for (const first of PLAYS_ALL ? [inBody, inHeader] : [isInBody ? inBody : inHeader]) {
       own.respond((request, response, count) => {
         if (request.query.has('page')) sendJson(response, { results: [item(2)] });
         else first(request, response, count);
@@ -291,7 +291,7 @@ const LIKELY = ['in every field and header', 'in an error of every shape'];
 
 testNoTokenLeak(
   (args, env) => run(args, { env, clock: fastClock() }),
-  Object.fromEntries(Object.entries(SHAPES).filter(([name]) => propertyRuns(1, 0) === 1 || LIKELY.includes(name))),
+  Object.fromEntries(Object.entries(SHAPES).filter(([name]) => PLAYS_ALL || LIKELY.includes(name))),
 );
 
 const JOB = ['--instructions', 'x', '--schedule', '@daily'];

@@ -9,7 +9,7 @@ import {
   sendJson,
   startFakeService,
 } from '../support/fake-service.ts';
-import { propertyRuns } from '../support/properties.ts';
+import { PLAYS_ALL, propertyRuns } from '../support/properties.ts';
 import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { write } from '../support/service.ts';
 
@@ -289,7 +289,7 @@ describe('a request that fails is never the end of a list', () => {
   });
 
   // By links, too, in the slow tests.
-  const planned = styles.filter(([, style]) => style === NUMBERS || (style === LINKS && propertyRuns(2, 1) === 2));
+  const planned = styles.filter(([, style]) => style === NUMBERS || (style === LINKS && PLAYS_ALL));
 
   test.each(planned)(
     'A plan is not applied while page 3 of the list of spaces, by %s, answers 500',
@@ -505,7 +505,7 @@ describe('a list that says nothing of pages', () => {
   ];
   // Of ten and of twelve in turn; the slow tests play both of each.
   const parts = ways.flatMap(([next, start], index) =>
-    (propertyRuns(2, 1) === 2 ? [10, 12] : [10 + 2 * (index % 2)]).map((size) => [size, next, start] as const),
+    (PLAYS_ALL ? [10, 12] : [10 + 2 * (index % 2)]).map((size) => [size, next, start] as const),
   );
 
   test.each(parts)(

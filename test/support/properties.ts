@@ -2,12 +2,15 @@ import fc from 'fast-check';
 
 /* What property tests share. This file is also a setup file of vitest: it configures fast-check for all of them. */
 
+/** Whether all is played, not a sample: in `npm run test:slow`, which sets PROPERTY_RUNS=all. */
+export const PLAYS_ALL = process.env.PROPERTY_RUNS === 'all';
+
 /**
- * Returns the number of runs of a property test: all of them only in `npm run test:slow`, which sets PROPERTY_RUNS=all.
+ * Returns the number of runs of a property test: all of them only if `PLAYS_ALL`.
  * @param few the number in `npm test`; 0 for what CI runs among the slow tests
  */
 export function propertyRuns(all: number, few = Math.ceil(all / 4)): number {
-  return process.env.PROPERTY_RUNS === 'all' ? all : few;
+  return PLAYS_ALL ? all : few;
 }
 
 /**
