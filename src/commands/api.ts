@@ -35,6 +35,7 @@ export const api = () =>
     exits: [...SERVICE_EXITS, 'unknown'],
     examples: [
       'partnerctl api GET /automation/spaces/  # one page of the spaces, as the service sends it',
+      "partnerctl api GET '/automation/spaces/?page=1' --query 'keys(@)'  # the fields of a page",
       'partnerctl api POST /integrations/api-chat/message/ --idempotent -d @message.json  # a write that may be retried',
     ],
   })

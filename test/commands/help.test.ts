@@ -41,6 +41,13 @@ it('The help of a command shows its flags and examples in the width of the termi
   expect((await run(['help', 'provision'], { columns: 60 })).stdout).toBe(help.stdout);
 });
 
+it('The help of every command has at least three examples, the first of which is of this command', () => {
+  for (const { command, examples } of HELP.commands) {
+    expect(examples.length, command).toBeGreaterThanOrEqual(3);
+    expect(examples[0]?.command).toContain(`partnerctl ${command}`);
+  }
+});
+
 describe('help topics', () => {
   it('each have one Markdown file, and are named by the help of their commands', async () => {
     expect(readdirSync(TOPICS).sort()).toEqual(HELP_TOPICS.map(({ name }) => `${name}.md`).sort());

@@ -10,6 +10,7 @@ export const open = () =>
     examples: [
       'partnerctl chat open --source src_123 --session ticket-42  # continue a conversation, or start one',
       'partnerctl chat open --agent name:Support --space ext:acme-001 --session ticket-42  # the same, by agent and space',
+      'partnerctl chat open --agent agt_456 --session ticket-43  # an agent_id needs no space',
     ],
   })
     .option('--session <session_id>', SESSION_HELP)

@@ -12,6 +12,7 @@ export const wait = () =>
     json: '{source_id, session_id, after_message_id, reply, replies?}',
     examples: [
       'partnerctl chat wait --source src_1 --session anna --after msg_7  # the first reply after a message, for up to 2m or --timeout',
+      'partnerctl chat wait --source src_1 --session anna --after msg_7 --replies 1 --timeout 5m -o json  # with its id and time, for a script',
       'partnerctl chat wait --agent name:Support --space ext:acme-001 --session anna --after msg_7 --settle 5s -o json  # the source by agent and space; all replies until it is quiet for 5s',
     ],
   })

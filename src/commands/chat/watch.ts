@@ -10,6 +10,7 @@ export const watch = () =>
     json: `[{source_id, session_id, space, agent, status, unanswered_since, last_message_at, last_message}] with --no-follow, else ${MESSAGE_JSON}`,
     examples: [
       'partnerctl chat watch --space ext:acme-001  # the conversations in one space',
+      'partnerctl chat watch --agent name:Support --space ext:acme-001  # those with one agent',
       `partnerctl chat watch --no-follow -o json --query "[?status=='unanswered']"  # those that wait for an answer, for a script`,
     ],
   })

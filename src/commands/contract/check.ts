@@ -39,7 +39,11 @@ export const check = () =>
       'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and shows what they tell of the contract. Exits with 8 if anything is contradicted.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     json: '[{leaf, value, source, result, detail}]',
-    examples: ['partnerctl contract check  # check what the lists show'],
+    examples: [
+      'partnerctl contract check  # check what the lists show',
+      `partnerctl contract check -o json --query "[?result=='contradicted']"  # what has to be set, as JSON`,
+      'partnerctl contract check -v  # with the requests it makes',
+    ],
   }).action(
     deferred(async (context) => {
       const { checkContract } = await import('../../doctor/check-contract.ts');

@@ -24,6 +24,7 @@ export const importDocument = () =>
     json: '{document, written, changes: [{leaf, old, new, evidence}], questions}',
     examples: [
       'partnerctl contract import openapi.json  # show what the document would change',
+      'partnerctl contract import openapi.yaml -o json --query questions  # what the document leaves open',
       'partnerctl contract import https://api.example.com/v1 --yes  # import what the service publishes',
     ],
   })

@@ -30,7 +30,11 @@ export const unset = () =>
   defineCommand('unset', 'Remove a setting: the imported or default value applies again', {
     exits: ['notFound'],
     json: '[{leaf, value, previous, source, profile, base_url}]',
-    examples: ['partnerctl contract unset cron_jobs.list  # read the list of jobs again'],
+    examples: [
+      'partnerctl contract unset cron_jobs.list  # read the list of jobs again',
+      'partnerctl contract unset spaces.list.items  # find the spaces where they are by default',
+      'partnerctl contract show --source override  # what can be unset',
+    ],
   })
     .argument('<leaf>', 'the name of the value')
     .action(

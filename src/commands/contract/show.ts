@@ -20,6 +20,7 @@ export const show = () =>
     json: '[{leaf, value, source, kind}]',
     examples: [
       'partnerctl contract show --source assumed  # show what the specification leaves open',
+      'partnerctl contract show --source override  # show what was set by hand',
       'partnerctl contract show cron_jobs -o yaml  # show all about scheduled jobs as YAML',
     ],
   })

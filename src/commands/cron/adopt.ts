@@ -12,6 +12,7 @@ export const adopt = () =>
     examples: [
       'partnerctl cron adopt cron_1 --yes  # a job that the service lists, without a prompt',
       'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes  # a job whose outcome is unknown, or which the service does not list',
+      'partnerctl cron adopt cron_2 --agent name:Support --space ext:acme-001 --name report --yes  # the same, by agent and space',
     ],
   })
     .argument('<cron_job_id>', 'the id of the job at the service')

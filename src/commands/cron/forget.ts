@@ -12,6 +12,7 @@ export const forget = () =>
     examples: [
       'partnerctl cron forget cron_2136f0a4 --yes  # forget a job that was removed from the service',
       'partnerctl cron forget --agent agt_1 --name daily --yes  # without a prompt, for a script',
+      'partnerctl cron forget 4a51c2d9e0b37f6688a1d2c4 --yes  # by the key that an error or `state show` names',
     ],
   })
     .argument('[cron_job_id|key]', 'the cron_job_id of the job, or its key in the state')

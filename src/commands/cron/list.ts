@@ -25,6 +25,7 @@ export const list = () =>
     examples: [
       'partnerctl cron list  # all jobs, with readable schedules',
       'partnerctl cron list --space ext:acme-001  # the jobs of one customer',
+      "partnerctl cron list -o json --query '[?!recorded].cron_job_id'  # those that the state does not know",
     ],
   })
     .option('--agent <agent>', 'only the jobs of this agent: an agent_id, or name:<name> with --space')

@@ -59,6 +59,7 @@ export const reconcile = () =>
     examples: [
       'partnerctl cron reconcile  # find out whether jobs whose response was lost exist',
       'partnerctl cron reconcile --assume-not-created  # let jobs that are not listed be created again',
+      "partnerctl cron reconcile -o json --query '[].{id: cron_job_id, status: status}'  # what became of each, for a script",
     ],
   })
     .option('--assume-not-created', 'treat jobs that are not listed as not created; they may be created again')

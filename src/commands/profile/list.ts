@@ -4,7 +4,11 @@ import { listResult } from '../../output/command-result.ts';
 export const list = () =>
   defineCommand('list', 'List the profiles', {
     json: '[{name, base_url, token, current, protected}]',
-    examples: ['partnerctl profile list  # show every profile and its service'],
+    examples: [
+      'partnerctl profile list  # show every profile and its service',
+      "partnerctl profile list -o json --query '[?protected].name'  # those that ask before each write",
+      "partnerctl profile list -o json --query '[?current].base_url | [0]'  # the service that commands use",
+    ],
   }).action(
     deferred(async (context) => {
       const { tokenKind } = await import('../../config/profiles.ts');

@@ -16,7 +16,11 @@ export const protect = () =>
       "Protects a profile: every command that writes to its service asks for the profile's name, or needs --confirm <profile> where it cannot ask. Reads and dry runs never ask.",
     exits: ['notFound'],
     json: '{profile, protected}',
-    examples: ['partnerctl profile protect acme  # ask before each write to acme'],
+    examples: [
+      'partnerctl profile protect acme  # ask before each write to acme',
+      'partnerctl plan acme.yaml --profile acme  # reads never ask',
+      'partnerctl provision acme.yaml --profile acme --confirm acme  # a write where nobody can be asked',
+    ],
   })
     .argument('<profile>', 'the profile')
     .action(protection(true));
@@ -25,7 +29,11 @@ export const unprotect = () =>
   defineCommand('unprotect', 'End the protection of a profile', {
     exits: ['notFound'],
     json: '{profile, protected}',
-    examples: ['partnerctl profile unprotect acme  # write to acme without being asked'],
+    examples: [
+      'partnerctl profile unprotect acme  # write to acme without being asked',
+      'partnerctl provision acme.yaml --profile acme --confirm acme  # or confirm one write, and keep the protection',
+      "partnerctl profile list -o json --query '[?!protected].name'  # those that are not protected",
+    ],
   })
     .argument('<profile>', 'the profile')
     .action(protection(false));

@@ -5,7 +5,11 @@ export const remove = () =>
   defineCommand('remove', 'Remove a profile and its token', {
     exits: ['notFound'],
     json: '{profile, removed}',
-    examples: ['partnerctl profile remove acme  # remove acme and its token'],
+    examples: [
+      'partnerctl profile remove acme  # remove acme and its token',
+      'partnerctl logout --profile acme  # or only its token',
+      "partnerctl profile list -o json --query '[].name'  # the profiles that are left",
+    ],
   })
     .argument('<profile>', 'the profile')
     .action(

@@ -5,7 +5,11 @@ export const show = () =>
   defineCommand('show', 'Show a profile, without its token', {
     exits: ['notFound'],
     json: '{name, base_url, token, token_command, state, current, protected, file}',
-    examples: ['partnerctl profile show  # show the current profile'],
+    examples: [
+      'partnerctl profile show  # show the current profile',
+      'partnerctl profile show acme  # show another profile',
+      'partnerctl profile show acme -o json --query file  # the path of its file',
+    ],
   })
     .argument('[profile]', 'the profile; the current one by default')
     .action(

@@ -5,7 +5,11 @@ export const use = () =>
   defineCommand('use', 'Make a profile the default', {
     exits: ['notFound'],
     json: '{profile, base_url}',
-    examples: ['partnerctl profile use acme  # use acme from now on'],
+    examples: [
+      'partnerctl profile use acme  # use acme from now on',
+      'partnerctl profile use acme -o json  # and print its service, for a script',
+      'partnerctl spaces list --profile acme  # for one command, with no change of the default',
+    ],
   })
     .argument('<profile>', 'the profile')
     .action(

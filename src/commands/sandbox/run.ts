@@ -8,6 +8,7 @@ export const runInSandbox = () =>
       'Starts a sandbox, runs a command against it, and exits with the exit code of the command. Sets for the command: PARTNER_BASE_URL and PARTNER_TOKEN; PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY, for the admin API; PARTNER_STATE and PARTNER_CONFIG_DIR, a state and profiles of its own, in the directory of --data, else temporary; --state names another state; with --webhook, PARTNER_WEBHOOK_SECRET, the secret that signs deliveries. Unsets PARTNER_PROFILE. The prompt of an interactive sh or bash begins with (sandbox).',
     examples: [
       'partnerctl sandbox run -- partnerctl provision acme.yaml  # provision without a customer',
+      'partnerctl sandbox run --data ./sandbox -- partnerctl spaces list  # with data that stay for the next time',
       "partnerctl sandbox run -- sh -c 'partnerctl provision acme.yaml && partnerctl spaces list'  # several commands against the same sandbox",
     ],
   })

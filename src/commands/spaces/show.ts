@@ -48,6 +48,7 @@ export const show = () =>
     json: '{space, agents, chat: [{source_id, agent_id, name}], cron}',
     examples: [
       'partnerctl spaces show ext:acme-001  # everything of one customer',
+      'partnerctl spaces show spc_123 -o json --query cron  # its jobs, by space_id',
       "partnerctl spaces show 'name:Acme' -o json --query 'chat[].source_id'  # its chat sources, for a script",
     ],
   })

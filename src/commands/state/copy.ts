@@ -9,6 +9,7 @@ export const copy = () =>
     examples: [
       'partnerctl state copy state.jsonl postgres://ops@db.example.com/ops  # move a file to a database',
       'partnerctl state copy postgres://ops@db.example.com/ops backup.jsonl  # keep a copy',
+      "partnerctl state copy state.jsonl 'git+ssh://git@example.com/ops.git#partnerctl-state'  # move a file to a branch",
     ],
   })
     .argument('<from>', 'a file, or the address of a database or a repository')

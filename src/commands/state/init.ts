@@ -10,6 +10,7 @@ export const init = () =>
     examples: [
       'partnerctl state init postgres://ops@db.example.com/ops  # create the table',
       "partnerctl state init 'git+ssh://git@example.com/ops.git#partnerctl-state'  # create the branch",
+      'partnerctl state init  # prepare the configured place',
     ],
   })
     .argument('[address]', 'the place to prepare; the configured one by default')

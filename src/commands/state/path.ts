@@ -8,6 +8,7 @@ export const path = () =>
     examples: [
       'partnerctl state path  # only the path',
       'partnerctl state path -o json  # with the setting that chose it: a flag, a variable, or the default',
+      'partnerctl state path --state ops.jsonl  # the whole path of a file',
     ],
   }).action(
     deferred(async (context) => {

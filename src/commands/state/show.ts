@@ -64,6 +64,7 @@ export const show = () =>
     json: '[{number, line, type, at, by?, object?, data?, …}]',
     examples: [
       'partnerctl state show  # every record',
+      'partnerctl state show --kind upload --since 1d  # the uploads of the last day',
       'partnerctl state show --space ext:acme-001 --since 7d --kind cron -o json  # what was done with the jobs of a customer, and by whom',
     ],
   })

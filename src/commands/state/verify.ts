@@ -24,6 +24,7 @@ export const verify = () =>
     examples: [
       'partnerctl state verify  # check the state',
       'partnerctl state verify --state merged.jsonl -o json  # check a merged copy, for a script',
+      "partnerctl state verify -o json --query 'torn[].line'  # lines that killed runs left incomplete",
     ],
   }).action(
     deferred(async (context) => {

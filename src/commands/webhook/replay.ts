@@ -31,6 +31,8 @@ export const replay = () =>
     json: '[{file, delivery_id, status, http_status, error}]',
     examples: [
       'partnerctl webhook replay ./deliveries --forward-to http://localhost:3000/hooks  # everything that was saved',
+      'partnerctl webhook replay ./deliveries/20260105T0800*.json --forward-to http://localhost:3000/hooks  # what arrived in one minute',
+      `partnerctl webhook replay ./deliveries --forward-to http://localhost:3000/hooks -o json --query "[?status!='sent'].file"  # the files that were not sent, for a script`,
     ],
   })
     .argument('<file|dir...>', 'what `webhook listen --save` wrote')
