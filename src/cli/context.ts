@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Http } from '../api/http.ts';
 import { configDirectory, ProfileStore } from '../config/profiles.ts';
+import type { ServiceFlags } from '../config/service-flags.ts';
 import { LocalError } from '../errors.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
@@ -41,9 +42,14 @@ function startTimeLimit(timeout: number | undefined, closers: (() => unknown)[])
 }
 
 function formatCommand(flags: GlobalFlags, words: readonly string[], operands: readonly string[]): string {
-  const { profile, baseUrl, tokenFile, state } = flags;
-  const given = { '--profile': profile, '--base-url': baseUrl, '--token-file': tokenFile, '--state': state };
-  const globalArgs = Object.entries(given).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  // The compiler names an option of the service that is missing here.
+  const chosen: Readonly<Record<keyof ServiceFlags | 'state', readonly [flag: string, value: string | undefined]>> = {
+    profile: ['--profile', flags.profile],
+    baseUrl: ['--base-url', flags.baseUrl],
+    tokenFile: ['--token-file', flags.tokenFile],
+    state: ['--state', flags.state],
+  };
+  const globalArgs = Object.values(chosen).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
   const separator = operands.some((operand) => /^-./.test(operand)) ? ['--'] : [];
   return ['partnerctl', ...words, ...globalArgs, ...separator, ...operands].map(shellQuote).join(' ');
 }

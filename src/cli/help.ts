@@ -6,11 +6,11 @@ import { examplesOf, metaOf, pathOf } from './command.ts';
  * A topic of `partnerctl help <topic>`. Its text is the file `src/help/<name>.md`.
  * @param commands the commands and command groups whose help refers to the topic
  */
-function topic(name: string, summary: string, ...commands: readonly string[]) {
+function topic(name: string, summary: string, ...commands: readonly [string, ...string[]]) {
   return { name, summary, commands };
 }
 
-const SETTINGS_COMMANDS = ['login', 'logout', 'whoami', 'profile', 'doctor', 'api'];
+const SETTINGS_COMMANDS = ['login', 'logout', 'whoami', 'profile', 'doctor', 'api'] as const;
 
 export const HELP_TOPICS = [
   topic('manifest', 'The YAML of plan and provision, and what a run changes', 'export', 'plan', 'provision'),
@@ -24,7 +24,7 @@ export const HELP_TOPICS = [
   topic('output', 'Output, exit codes, environment, tokens, global options', ...SETTINGS_COMMANDS),
   topic('contract', 'The wire format, where the specification leaves it open', 'contract'),
   topic('sandbox', 'The service on this machine: scripts, faults, clock', 'sandbox'),
-  topic('skill', 'For coding agents: safe use in scripts'),
+  topic('skill', 'For coding agents: safe use in scripts', 'help'),
 ];
 
 /** The topics of a command, which are those of its group. */

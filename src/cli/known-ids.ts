@@ -46,26 +46,30 @@ export function readKnownIds(context: Context, service: ContractKey, kind: IdKin
   }
 }
 
-/** Stores nothing in CI, where nobody presses Tab. A failure is of no consequence to the list. */
+/** Puts words before those of earlier lists. Stores nothing in CI, where nobody presses Tab. */
 async function store(context: Context, kind: IdKind, words: readonly Candidate[]): Promise<void> {
   if (context.env.CI) return;
+  const service = contractKey(context);
+  const listed = new Set(words.map(({ value }) => value));
+  const earlier = readKnownIds(context, service, kind).filter(({ value }) => !listed.has(value));
+  const text = JSON.stringify([...words, ...earlier].slice(0, MAX_WORDS));
   try {
-    const path = cachePath(context, contractKey(context), kind);
+    const path = cachePath(context, service, kind);
     await promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await promises.writeFile(path, context.redactor.redact(JSON.stringify(words)), { mode: 0o600 });
+    await promises.writeFile(path, context.redactor.redact(text), { mode: 0o600 });
   } catch {
-    // Such as a home that cannot be written.
+    // Such as a home that cannot be written. It is of no consequence to the list.
   }
 }
 
 /**
- * Stores the ids of a list in place of the earlier ones, once all of it was read. A filtered list stores nothing: it would
- * remove the others.
+ * Stores the ids of a list, once all of it was read. Earlier ids stay: this list may be that of one space, and the API
+ * removes nothing.
  * @returns the items, page by page
  */
 export function rememberIds<Item extends Listed>(
   context: Context,
-  { kind, isFiltered }: { readonly kind: IdKind; readonly isFiltered: boolean },
+  kind: IdKind,
   items: AsyncIterable<Item>,
 ): Paged<Item> {
   async function* pages(): AsyncGenerator<readonly Item[]> {
@@ -74,7 +78,7 @@ export function rememberIds<Item extends Listed>(
       if (words.length < MAX_WORDS) words = words.concat(page.flatMap((item) => wordsOf(item, kind)));
       yield page;
     }
-    if (!isFiltered) await store(context, kind, words);
+    await store(context, kind, words);
   }
   return new Paged(pages());
 }

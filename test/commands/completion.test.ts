@@ -95,7 +95,7 @@ test('Completion offers what may stand at the cursor, and leaves files to the sh
 });
 
 describe('live ids', () => {
-  test('are those that were listed last, with their names, and nothing is requested at a Tab', async () => {
+  test('are those that were listed, with their names, and nothing is requested at a Tab', async () => {
     const { env, requests } = await listed();
     const count = requests.length;
     expect(await offered(env, 'agents', 'list', 's')).toMatchObject({
@@ -112,7 +112,7 @@ describe('live ids', () => {
     expect(requests).toHaveLength(count);
   });
 
-  test('are also those that a filter has left out, since a list of some is not all', async () => {
+  test('are also those of earlier lists: a list of one space, or of some jobs, is not all', async () => {
     const { env } = await listed();
     expect(await run(['cron', 'list', '--space', 'ext:acme', '--query', '[].cron_job_id'], { env })).toMatchObject({
       code: 0,

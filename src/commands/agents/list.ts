@@ -29,13 +29,9 @@ export const list = () =>
         const http = await context.http();
         context.progress.start('Listing agents');
         const spaceId = await resolveSpaceId(http, parseReference(space));
-        return listResult(
-          rememberIds(context, { kind: 'agent', isFiltered: false }, listAgents(http, spaceId, 'show')),
-          COLUMNS,
-          {
-            empty: 'The space has no agents.',
-            json: ({ item }) => item,
-          },
-        );
+        return listResult(rememberIds(context, 'agent', listAgents(http, spaceId, 'show')), COLUMNS, {
+          empty: 'The space has no agents.',
+          json: ({ item }) => item,
+        });
       }),
     );

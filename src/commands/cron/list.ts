@@ -37,13 +37,9 @@ export const list = () =>
         const { rememberIds } = await import('../../cli/known-ids.ts');
         const agents = await findOwnerAgents(context, owner);
         const rows = listJobsOf(context, agents);
-        return listResult(
-          rememberIds(context, { kind: 'cron_job_id', isFiltered: agents !== undefined }, rows),
-          COLUMNS,
-          {
-            empty: 'There are no jobs to list.',
-            json: ({ json }) => json,
-          },
-        );
+        return listResult(rememberIds(context, 'cron_job_id', rows), COLUMNS, {
+          empty: 'There are no jobs to list.',
+          json: ({ json }) => json,
+        });
       }),
     );

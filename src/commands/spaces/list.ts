@@ -30,7 +30,7 @@ export const list = () =>
       const { rememberIds } = await import('../../cli/known-ids.ts');
       const http = await context.http();
       context.progress.start('Listing spaces');
-      return listResult(rememberIds(context, { kind: 'space', isFiltered: false }, listSpaces(http, 'show')), COLUMNS, {
+      return listResult(rememberIds(context, 'space', listSpaces(http, 'show')), COLUMNS, {
         empty: 'There are no spaces that the token can access.',
         json: ({ item }) => item,
       });

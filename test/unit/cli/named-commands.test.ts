@@ -26,6 +26,9 @@ function problemOf(words: readonly string[]): string | undefined {
   return wrong && `no option ${wrong} of ${command.name()}`;
 }
 
+/** The groups of commands, in a pattern. */
+const GROUPS = PROGRAM.commands.flatMap((each) => (each.commands.length > 0 ? [each.name()] : [])).join('|');
+
 /** The words after `partnerctl` in a text or a program, up to the end of the code, the sentence, or the line. */
 function named(text: string): string[][] {
   const written = [...text.matchAll(/(?<![\w/.-])partnerctl ([a-z-][^`\n;|&)]*)/g)].map(([, line = '']) => {
@@ -35,7 +38,10 @@ function named(text: string): string[][] {
   const called = [...text.matchAll(/(?:[cC]ommand\(|[wW]ords = )\[('[^\]]*)\]/g)].map(([, list = '']) =>
     list.split(/, */).map((item) => item.trim().replace(/^'(.*)'$/, '$1')),
   );
-  return [...written, ...called].filter(([first = '']) => !PROSE.includes(first));
+  const quoted = [...text.matchAll(new RegExp(`\`((?:${GROUPS}) [a-z][^\`$\\n]*)\``, 'g'))].map(([, line = '']) =>
+    line.split(/ +/),
+  );
+  return [...written, ...called, ...quoted].filter(([first = '']) => !PROSE.includes(first));
 }
 
 it('Every command that a message, an example, or a topic names is one that there is, with its options', () => {
