@@ -41,10 +41,13 @@ it('The help of a command shows its flags and examples in the width of the termi
   expect((await run(['help', 'provision'], { columns: 60 })).stdout).toBe(help.stdout);
 });
 
-it('The help of every command has at least three examples, the first of which is of this command', () => {
+it('The help of every command has at least three examples', () => {
   for (const { command, examples } of HELP.commands) {
     expect(examples.length, command).toBeGreaterThanOrEqual(3);
-    expect(examples[0]?.command).toContain(`partnerctl ${command}`);
+    expect(
+      examples.some((example) => example.command.includes(`partnerctl ${command}`)),
+      command,
+    ).toBe(true);
   }
 });
 

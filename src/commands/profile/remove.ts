@@ -6,8 +6,8 @@ export const remove = () =>
     exits: ['notFound'],
     json: '{profile, removed}',
     examples: [
+      'partnerctl logout --profile acme  # remove only the token',
       'partnerctl profile remove acme  # remove acme and its token',
-      'partnerctl logout --profile acme  # or only its token',
       "partnerctl profile list -o json --query '[].name'  # the profiles that are left",
     ],
   })
