@@ -9,6 +9,11 @@ import { type Invocation, lineageOf, metaOf, Program, pathOf, RejectedLine } fro
 import { markRequired, optionHelp, sectionsAfter } from './help.ts';
 import { addGlobalOptions, type GlobalFlags, isRepeatable, optionName, valueName } from './options.ts';
 
+/** Whether a value is empty, by itself or behind the prefix of a space or an agent, as an unset variable leaves it. */
+function isEmpty(text: string, name: string | undefined): boolean {
+  return text === '' || ((name === 'space' || name === 'agent') && /^(ext|name):$/.test(text));
+}
+
 /** Wraps the parser of an option, to refuse an empty value, an unknown choice, a second value, and the next option. */
 function strictParser(option: Option, command: CommandUnknownOpts, onProblem: (problem: UsageError) => void) {
   const { parseArg, argChoices } = option;
@@ -17,7 +22,9 @@ function strictParser(option: Option, command: CommandUnknownOpts, onProblem: (p
     try {
       if (isGiven && !isRepeatable(option)) throw new InvalidArgumentError('is given twice');
       isGiven = true;
-      if (text === '') throw new InvalidArgumentError('is empty. Check the shell variable it comes from');
+      if (isEmpty(text, valueName(option))) {
+        throw new InvalidArgumentError('is empty. Check the shell variable it comes from');
+      }
       if (lineageOf(command).some(({ options }) => options.some(({ long }) => long === text))) {
         throw new InvalidArgumentError(`has no value before ${text}. Check the shell variable it comes from`);
       }
@@ -79,9 +86,10 @@ function refuseMissing(command: CommandUnknownOpts): void {
 /** @throws UsageError for an empty argument; words of other programs may be empty */
 function refuseEmpty(command: CommandUnknownOpts): void {
   const declared = command.registeredArguments;
-  const at = command.args.indexOf('');
-  const argument = declared[Math.min(at, declared.length - 1)];
-  if (at === -1 || !argument || ['command', 'word'].includes(argument.name())) return;
+  const argument = command.args
+    .map((text, at) => ({ text, argument: declared[Math.min(at, declared.length - 1)] }))
+    .find((each) => isEmpty(each.text, each.argument?.name()))?.argument;
+  if (!argument || ['command', 'word'].includes(argument.name())) return;
   throw new UsageError(`The argument <${argument.name()}> is empty. Check the shell variable it comes from.`);
 }
 

@@ -49,7 +49,8 @@ function unknownOption(command: CommandUnknownOpts): UsageError {
   const names = lineageOf(command).flatMap(({ options }) => options.flatMap(({ long }) => long ?? []));
   if (names.includes(flag)) return new UsageError(`${flag} takes no value.`, { hint: helpHint(command) });
   const operands = command.args.filter((word) => !/^-./.test(word));
-  const isOperand = command.registeredArguments.some(({ variadic }, at) => variadic || at >= operands.length);
+  const hasRoom = command.registeredArguments.some(({ variadic }, at) => variadic || at >= operands.length);
+  const isOperand = hasRoom && /^-[^-]|\s/.test(typed);
   const near = didYouMean(flag, names) || (isOperand ? 'Put -- before an argument that begins with a hyphen. ' : '');
   return new UsageError(`Unknown option ${flag}.`, { hint: answerToOption(flag, command) ?? near + helpHint(command) });
 }
