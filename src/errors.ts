@@ -28,6 +28,12 @@ export type ExitCode = (typeof EXIT)[ExitName];
 /** The exit codes of any command. */
 export const COMMON_EXITS = ['ok', 'failure', 'usage', 'hungUp', 'interrupted', 'terminated'] as const;
 
+/** The exit codes of any call to the service: `api/call-errors.ts` chooses the error of a response. */
+export const SERVICE_EXITS: readonly ExitName[] = ['credentials', 'notFound', 'balance', 'rateLimited', 'service'];
+
+/** The exit codes of access to a shared state. */
+export const STATE_EXITS: readonly ExitName[] = ['credentials', 'service'];
+
 /** Every value of `error.type` in JSON output. Scripts depend on these words, so they never change. */
 export const ERROR_TYPES = [
   'usage',

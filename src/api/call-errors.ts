@@ -57,6 +57,7 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
   const info = responseInfo(response, said, call, end);
   const hinted = (hint: string | undefined): ErrorInfo => ({ ...info, hint });
   const token = tokenOrigin ? `token from ${tokenOrigin.from}` : 'token';
+  const needed = operation.leaf === undefined ? '' : ` (this call needs ${operation.scope})`;
   const later = `Run the command again ${end.retryAt ? `after ${end.retryAt}` : 'later'}`;
   if (status < 300) {
     const text = `The service responded with ${status} before it had received the request.`;
@@ -81,7 +82,7 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
     case 403:
       return new CredentialsError(
         `The ${token} is not allowed to do this (403).`,
-        hinted("Check the token's scopes, and that allowed_ip_cidrs includes this machine's public address."),
+        hinted(`Check the token's scopes${needed}, and that allowed_ip_cidrs includes this machine's public address.`),
       );
     case 404:
       // A code that says what is unknown also says that the path exists.

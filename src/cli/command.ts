@@ -1,5 +1,5 @@
 import { Command, type CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { ExitName } from '../errors.ts';
+import { type ExitName, SERVICE_EXITS } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
 
@@ -28,12 +28,6 @@ export interface Meta {
   /** The hint for more arguments than there are, such as a text without quotes. */
   readonly excessHint?: string;
 }
-
-/** The exit codes of any call to the service. */
-export const SERVICE_EXITS: readonly ExitName[] = ['credentials', 'notFound', 'balance', 'rateLimited', 'service'];
-
-/** The exit codes of access to a shared state. */
-export const STATE_EXITS: readonly ExitName[] = ['credentials', 'service'];
 
 type NamesIn<Text extends string> = Text extends `${infer One}, ${infer Rest}`
   ? NamesIn<One> | NamesIn<Rest>

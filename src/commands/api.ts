@@ -1,9 +1,9 @@
 import { Argument } from '@commander-js/extra-typings';
-import { deferred, defineCommand, SERVICE_EXITS } from '../cli/command.ts';
+import { deferred, defineCommand } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { CONFIRM, collect } from '../cli/options.ts';
 import { HTTP_METHODS } from '../contract/operations.ts';
-import { InputError, UsageError } from '../errors.ts';
+import { InputError, SERVICE_EXITS, UsageError } from '../errors.ts';
 import type { TextSource } from '../platform/input.ts';
 
 async function readData(data: TextSource, type: string, context: Context): Promise<string> {

@@ -11,7 +11,7 @@ function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
       return config.names().map((value) => ({ value, description: config.find(value)?.base_url ?? '' }));
     }
     const { activeProfile, resolveBaseUrl } = await import('../config/settings.ts');
-    const { readKnownIds } = await import('../cli/known-ids.ts');
+    const { readKnownIds } = await import('../cli/completion-ids.ts');
     // The line may name another profile or service.
     const settings = { ...context, flags: { ...context.flags, ...program.opts() } };
     const profile = activeProfile(settings);

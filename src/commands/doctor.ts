@@ -1,5 +1,6 @@
-import { deferred, defineCommand, fieldsOf, SERVICE_EXITS } from '../cli/command.ts';
+import { deferred, defineCommand, fieldsOf } from '../cli/command.ts';
 import type { Check } from '../doctor/checks.ts';
+import { SERVICE_EXITS } from '../errors.ts';
 import { countByStatus } from '../output/batch-result.ts';
 import { type ReportLine, reportResult, type Tone } from '../output/command-result.ts';
 import { describeError } from '../output/error-text.ts';

@@ -1,5 +1,6 @@
-import { deferred, defineCommand, fieldsOf, SERVICE_EXITS } from '../cli/command.ts';
+import { deferred, defineCommand, fieldsOf } from '../cli/command.ts';
 import { CONFIRM } from '../cli/options.ts';
+import { SERVICE_EXITS } from '../errors.ts';
 import { recordResult } from '../output/command-result.ts';
 import type { storeToken } from './login/shared/store-token.ts';
 

@@ -66,7 +66,6 @@ export const upload = () =>
       deferred(async (context, files, options) => {
         const { checkPaths, transfer } = await import('./upload/shared/transfer.ts');
         checkPaths(files, options);
-        if (!options.dryRun) await context.prompts.confirmWrite(options.confirm);
         return batchResult(transfer(context, files, options), FILES, context.signals);
       }),
     );

@@ -1,6 +1,6 @@
-import { deferred, defineCommand, SERVICE_EXITS } from '../cli/command.ts';
+import { deferred, defineCommand } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
-import { CredentialsError } from '../errors.ts';
+import { CredentialsError, SERVICE_EXITS } from '../errors.ts';
 import { recordResult } from '../output/command-result.ts';
 
 async function verifyConfiguredToken({ http, progress }: Context) {

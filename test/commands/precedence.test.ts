@@ -146,3 +146,16 @@ test.each([
     expect(ran.stderr).toContain(hint.replace('FILE', file));
   },
 );
+
+test('A token that lacks a scope is named with its source, and the scope is named.', async () => {
+  const { env, createToken } = await service();
+  for (const [words, scope] of [
+    [['spaces', 'list'], 'spaces.read'],
+    [['upload', write('note.txt', 'Hello.')], 'the one for uploads'],
+  ] as const) {
+    const ran = await run(words, { env: { ...env, PARTNER_TOKEN: await createToken({ scopes: ['agents.read'] }) } });
+    expect(ran.code).toBe(3);
+    expect(ran.stderr).toContain('The token from PARTNER_TOKEN is not allowed to do this (403).');
+    expect(ran.stderr).toContain(`Check the token's scopes (this call needs ${scope}), and that allowed_ip_cidrs`);
+  }
+});

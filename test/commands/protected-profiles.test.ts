@@ -78,6 +78,14 @@ test('Reads and dry runs need no confirmation.', async () => {
   expect(await posts()).toEqual([]);
 });
 
+test('A file that cannot be uploaded is refused before a confirmation is asked for.', async () => {
+  const { env } = await setUp();
+  expect(await run(['upload', 'missing.txt'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('missing.txt: there is no such file or directory'),
+  });
+});
+
 test('The protection of a profile does not cover a service and a token from the environment.', async () => {
   const it = await setUp();
   const env = { ...it.env, PARTNER_BASE_URL: it.sandbox.baseUrl, PARTNER_TOKEN: it.token };

@@ -25,7 +25,7 @@ export const list = () =>
       deferred(async (context, space) => {
         const { parseReference, resolveSpaceId } = await import('../../api/references.ts');
         const { listAgents } = await import('../../api/calls.ts');
-        const { rememberIds } = await import('../../cli/known-ids.ts');
+        const { rememberIds } = await import('../../cli/completion-ids.ts');
         const http = await context.http();
         context.progress.start('Listing agents');
         const spaceId = await resolveSpaceId(http, parseReference(space));

@@ -34,7 +34,7 @@ export const list = () =>
       deferred(async (context, owner) => {
         const { findOwnerAgents } = await import('../../cron/job-flags.ts');
         const { listJobsOf } = await import('../../cron/job-rows.ts');
-        const { rememberIds } = await import('../../cli/known-ids.ts');
+        const { rememberIds } = await import('../../cli/completion-ids.ts');
         const agents = await findOwnerAgents(context, owner);
         const rows = listJobsOf(context, agents);
         return listResult(rememberIds(context, 'cron_job_id', rows), COLUMNS, {

@@ -27,7 +27,7 @@ export const list = () =>
   }).action(
     deferred(async (context) => {
       const { listSpaces } = await import('../../api/calls.ts');
-      const { rememberIds } = await import('../../cli/known-ids.ts');
+      const { rememberIds } = await import('../../cli/completion-ids.ts');
       const http = await context.http();
       context.progress.start('Listing spaces');
       return listResult(rememberIds(context, 'space', listSpaces(http, 'show')), COLUMNS, {

@@ -1,4 +1,5 @@
-import { deferred, defineCommand, STATE_EXITS } from '../../cli/command.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
+import { STATE_EXITS } from '../../errors.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const init = () =>

@@ -1,7 +1,8 @@
 import { Option } from '@commander-js/extra-typings';
-import { deferred, defineCommand, STATE_EXITS } from '../../cli/command.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { duration, SPACE_HELP } from '../../cli/options.ts';
+import { STATE_EXITS } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogContent } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';

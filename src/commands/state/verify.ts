@@ -1,5 +1,5 @@
-import { deferred, defineCommand, STATE_EXITS } from '../../cli/command.ts';
-import { LocalError } from '../../errors.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
+import { LocalError, STATE_EXITS } from '../../errors.ts';
 import { reportResult } from '../../output/command-result.ts';
 import type { LogContent } from '../../state/log.ts';
 

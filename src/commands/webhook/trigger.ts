@@ -1,4 +1,5 @@
-import { deferred, defineCommand, SERVICE_EXITS } from '../../cli/command.ts';
+import { deferred, defineCommand } from '../../cli/command.ts';
+import { SERVICE_EXITS } from '../../errors.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const trigger = () =>

@@ -11,6 +11,7 @@ interface Options extends UploadOptions {
   readonly recursive?: boolean | undefined;
   readonly exclude: readonly string[];
   readonly filename?: string | undefined;
+  readonly confirm?: string | undefined;
 }
 
 /** @throws UsageError if the options do not fit the paths, or the content type is none */
@@ -70,6 +71,7 @@ export async function* transfer(
   const onSent = createCounter(context, files);
   const onWait = (ms: number): void => progress.start('Waiting for another run that uploads the same file', ms);
   try {
+    if (!options.dryRun) await context.prompts.confirmWrite(options.confirm);
     yield* emitted<UploadResult>((emit) => {
       const onResult = (result: UploadResult): void => {
         const file = files[result.index];
