@@ -57,8 +57,12 @@ export const tail = () =>
         async (context, { timestamps = false, follow, interval: intervalMs, maxOutage: maxOutageMs, ...typed }) => {
           const { parseStart } = await import('../../chat/tail.ts');
           const { findSource, parseSource } = await import('../../chat/source.ts');
+          const { stateLocation } = await import('../../state/location.ts');
           const options = { start: parseStart(typed), once: !follow, intervalMs, maxOutageMs };
-          const source_id = await findSource(await context.http(), parseSource(typed), context.command);
+          const source = parseSource(typed);
+          // An invalid address of the state is refused before anything is requested.
+          stateLocation(context);
+          const source_id = await findSource(await context.http(), source, context.command);
           const sessions = [...new Set(typed.session)].map((session_id) => ({ source_id, session_id }));
           return { kind: 'stream', events: eventsOf(context, sessions, options, timestamps), sample: MESSAGE_SAMPLE };
         },
