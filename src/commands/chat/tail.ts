@@ -14,8 +14,9 @@ async function* eventsOf(
 ): AsyncGenerator<StreamEvent, void, void> {
   const { tail } = await import('../../chat/tail.ts');
   const { explainUnrecognized, isUnrecognized } = await import('../../chat/unrecognized-author.ts');
-  const { toStreamEvent, writeNotice } = await import('./shared/messages.ts');
+  const { sessionColors, toStreamEvent, writeNotice } = await import('./shared/messages.ts');
   const http = await context.http();
+  const colorOf = sessionColors();
   let hasWarned = false;
   for await (const event of tail(context, http, sessions, options)) {
     await writeNotice(context, event);
@@ -24,7 +25,7 @@ async function* eventsOf(
     }
     if (event.kind !== 'message') continue;
     const label = sessions.length > 1 ? event.ref.session_id : undefined;
-    yield toStreamEvent(event.ref, event.message, { label, showTimestamp });
+    yield toStreamEvent(event.ref, event.message, { label, colorOf, showTimestamp });
     if (hasWarned || !isUnrecognized(event.message)) continue;
     hasWarned = true;
     const { why, hint } = explainUnrecognized(event.message, http.contract, context.command);
