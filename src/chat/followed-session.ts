@@ -1,4 +1,3 @@
-import { ATTEMPT_TIMEOUT_MS } from '../api/attempt.ts';
 import { type HistoryPage, MissingMessage, missingIn404, readHistory } from '../api/history.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RateLimitError } from '../errors.ts';
@@ -12,7 +11,7 @@ import { Unfinished } from './unfinished.ts';
 
 /** A page may be slow, but not silent for so long. */
 const IDLE_MS = 15_000;
-/** A request that took so much longer than it may was interrupted by the machine's sleep. */
+/** A request that took so much longer than it may be silent made progress, or was interrupted by the machine's sleep. */
 const SLEEP_MS = 5_000;
 /** A page is asked for so often before the session is read on from its newest message: the link to it may have expired. */
 const MAX_PAGE_FAILURES = 5;
@@ -42,8 +41,8 @@ class FollowedSession {
   private wasRead = false;
   /** The most pages that came in one reading, since everything was read. */
   private furthest = 0;
-  /** The last request. */
-  private asked: { readonly elapsed: () => number; readonly limitMs: number };
+  /** The last request. `idleMs`: how long the service may be silent. */
+  private asked: { readonly elapsed: () => number; readonly idleMs: number };
   private readonly reported = new Set<SessionEvent['kind']>();
 
   constructor(follower: Follower, ref: SessionRef, start: FollowStart, emit: Emit<SessionEvent>) {
@@ -117,8 +116,8 @@ class FollowedSession {
     const position = { ...ref, after_message_id: cursor, ...(this.held && { newest: wanted }) };
     const limits = () => {
       this.asked = this.startRequest();
-      const { limitMs: timeoutMs } = this.asked;
-      return { retries: 0, timeoutMs, idleMs: IDLE_MS, signal: this.follower.signal };
+      const { idleMs } = this.asked;
+      return { retries: 0, timeoutMs: Math.max(1, this.follower.remainingMs()), idleMs, signal: this.follower.signal };
     };
     const pages = readHistory(http, position, limits, (error) => this.recover(error));
     let fresh = 0;
@@ -154,7 +153,7 @@ class FollowedSession {
     return {
       // Either clock may stand still, or run on, while the machine sleeps.
       elapsed: () => Math.min(clock.now() - now, clock.monotonic() - monotonic),
-      limitMs: Math.max(1, Math.min(ATTEMPT_TIMEOUT_MS, this.leftMs())),
+      idleMs: Math.max(1, Math.min(IDLE_MS, this.leftMs())),
     };
   }
 
@@ -199,7 +198,7 @@ class FollowedSession {
     const { follower, ref, clock, pace, key, asked } = this;
     const { health } = follower;
     const elapsedMs = asked.elapsed();
-    const failingMs = elapsedMs > asked.limitMs + SLEEP_MS ? 0 : Math.max(0, elapsedMs);
+    const failingMs = elapsedMs > asked.idleMs + SLEEP_MS ? 0 : Math.max(0, elapsedMs);
     const retryMs = Math.max(
       pace.retryMs(health.failuresOf(key)),
       Date.parse(error.info.retryAt ?? '') - clock.now() || 0,

@@ -90,6 +90,7 @@ async function sendInOrder(run: RowsRun, rows: readonly Row[], emit: (result: Ro
 
 /**
  * Checks rows. However often a row is sent, it becomes one message, because its external id follows from the row.
+ * @param confirm called once they are right, before anything is requested
  * @returns how many there are, and what sends them, or only plans it, with the results as they come. If the consumer stops
  *   early, the remaining rows are still sent
  * @throws InputError that shows the mistakes in the rows, before anything is sent; as `findSource`
@@ -97,10 +98,14 @@ async function sendInOrder(run: RowsRun, rows: readonly Row[], emit: (result: Ro
 export async function prepareRows(
   context: ChatContext,
   { name, text, source, session_id, concurrency = DEFAULT_CONCURRENCY, dryRun = false }: RowsInput,
+  confirm: () => Promise<void>,
 ): Promise<{ readonly total: number; readonly results: AsyncGenerator<RowResult> }> {
+  const rowsOf = (source_id: string | undefined) => readRows(name, text, { source_id, session_id });
+  const agent = source && 'agent' in source ? source : undefined;
+  const checked = rowsOf(source && ('agent' in source ? source.agent.value : source.source_id));
+  await confirm();
   const http = await context.http();
-  const source_id = source && (await findSource(http, source, context.command));
-  const rows = readRows(name, text, { source_id, session_id });
+  const rows = agent ? rowsOf(await findSource(http, agent, context.command)) : checked;
   const directory = openChatDirectory(context, http);
   const [places, sent] = [placesIn(directory), openSentLog(directory)];
   for (const row of rows) places.check(row);

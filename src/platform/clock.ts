@@ -1,5 +1,5 @@
 import { hrtime } from 'node:process';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A source of time. Injected, so that tests can control time. */
 export interface Clock {
@@ -38,13 +38,23 @@ export function formatDuration(ms: number): string {
   return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
 }
 
+/**
+ * Returns a signal that also aborts after a time. The garbage collector takes an `AbortSignal.timeout` that only
+ * `AbortSignal.any` knows, and then it never aborts.
+ */
+export function withTimeLimit(signal: AbortSignal, ms: number): AbortSignal {
+  const limit = new AbortController();
+  setTimeout(() => limit.abort(new Error(`No response within ${formatDuration(ms)}`)), ms).unref();
+  return AbortSignal.any([signal, limit.signal]);
+}
+
 /** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   // Node loads `performance` at its first use, which takes more than a millisecond.
   monotonic: () => Number(hrtime.bigint()) / 1e6,
   sleep: (ms, signal) =>
-    setTimeout(Math.min(ms, MAX_DURATION_MS), undefined, { signal }).catch((error: unknown) => {
+    sleep(Math.min(ms, MAX_DURATION_MS), undefined, { signal }).catch((error: unknown) => {
       throw signal?.aborted ? signal.reason : error;
     }),
 };

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { LocalError } from '../errors.ts';
+import { withTimeLimit } from '../platform/clock.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
 
@@ -52,7 +53,7 @@ export async function runGit(
       child.kill();
     }
   };
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS)]);
+  const limit = withTimeLimit(signal, COMMAND_MS);
   limit.addEventListener('abort', end, { once: true });
   // EPIPE: git exited without reading its input. Its exit code says why.
   child.stdin.on('error', () => undefined);

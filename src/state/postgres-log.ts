@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import postgres from 'postgres';
 import { StateUnavailableError, UsageError } from '../errors.ts';
+import { withTimeLimit } from '../platform/clock.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
 import { persist } from './backoff.ts';
 import type { LoadedLines, LogDriver, StoreDeps } from './log.ts';
@@ -150,7 +151,7 @@ export class PostgresLog implements LogDriver {
     const { signal } = this.deps;
     signal.throwIfAborted();
     this.sql ??= postgres({ ...this.server, ...CONNECTION });
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(STATEMENT_MS)]);
+    const limit = withTimeLimit(signal, STATEMENT_MS);
     const query = this.sql.unsafe<Row[]>(text, parameters);
     const rows = await Promise.race([query, once(limit, 'abort').then(() => undefined)]);
     if (rows) return rows;

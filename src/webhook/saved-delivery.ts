@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
@@ -7,8 +7,8 @@ import { makeDirectories } from '../platform/files.ts';
 import type { Delivery, SentWebhook } from './delivery.ts';
 
 /*
- * A saved delivery is two files: <name>.body has the exact bytes, and <name>.json everything else. The .json is written
- * last: a .body without one was never accepted. Names begin with the time of arrival, so that they sort by it, and are
+ * A saved delivery is two files: <name>.body has the exact bytes, and <name>.json everything else. The .json comes
+ * last, and whole: a .body without one was never accepted. Names begin with the time of arrival, so that they sort by it, and are
  * unique: two listeners may save in one directory.
  */
 
@@ -28,9 +28,10 @@ export async function saveDelivery(directory: string, { body, ...rest }: Deliver
   try {
     const options = { flag: 'wx', mode: 0o600, flush: true };
     await writeFile(`${path}.body`, body, options);
-    await writeFile(`${path}.json`, `${JSON.stringify(rest, null, 2)}\n`, options);
+    await writeFile(`${path}.new`, `${JSON.stringify(rest, null, 2)}\n`, options);
+    await rename(`${path}.new`, `${path}.json`);
   } catch (error) {
-    for (const kind of ['json', 'body']) await rm(`${path}.${kind}`, { force: true });
+    for (const kind of ['new', 'body']) await rm(`${path}.${kind}`, { force: true });
     throw error;
   }
   return `${path}.body`;

@@ -1,6 +1,7 @@
 import { isLoopback } from '../config/base-url.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { UsageError } from '../errors.ts';
+import { withTimeLimit } from '../platform/clock.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
 import type { SentWebhook } from './delivery.ts';
@@ -43,7 +44,7 @@ export async function openTarget(url: URL, env: Environment) {
         method: 'POST',
         headers: headers.filter(([name]) => !HOP_BY_HOP.test(name)).flat(),
         body,
-        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
+        signal: withTimeLimit(signal, TIMEOUT_MS),
       });
       const isAccepted = status >= 200 && status < 300;
       // Only the status matters.
@@ -53,7 +54,8 @@ export async function openTarget(url: URL, env: Environment) {
       return { isAccepted, status, outcome: `it responded with ${status}${reason}` };
     } catch (error) {
       // The error of a host with several addresses has no message.
-      return { isAccepted: false, status: null, outcome: errorMessage(error) || String(errorCode(error)) };
+      const reason = errorMessage(error) || String(errorCode(error));
+      return { isAccepted: false, status: null, outcome: reason.replace(/\.$/, '') };
     }
   }
   // Ends the requests that are under way, too.

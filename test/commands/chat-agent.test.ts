@@ -47,6 +47,16 @@ describe('a chat selected by --agent', () => {
     expect(await it.posts()).toEqual([]);
   });
 
+  test('is not looked up while the address of the state is invalid', async () => {
+    const { it, space } = await startChat();
+    const address = ['--agent', 'name:Support', '--space', space, '--state', 'ftp://nowhere'];
+    for (const command of ['send', 'tail', 'open']) {
+      const args = ['chat', command, ...address, '--session', 's1', ...(command === 'send' ? ['Hello!'] : [])];
+      expect(await run(args, { env: it.env })).toMatchObject({ code: 2, stderr: expect.stringContaining('--state') });
+    }
+    expect(await it.received()).toEqual([]);
+  });
+
   test('is refused if it is named twice, incompletely, or not at all; nothing is sent', async () => {
     const { it, send } = await startChat();
     const mistakes = [

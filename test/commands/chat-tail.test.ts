@@ -121,9 +121,11 @@ test('a tail of several sessions names the session of each message, and remember
   const both = [...of, '--session', 's2', '--no-follow'];
   const table = await run([...both, '--session', 's1', '-o', 'table'], { env });
   expect(table.stdout.split('\n').toSorted()).toEqual(['', '[s1] assistant: m1', '[s2] assistant: for s2']);
-  const colored = await run([...both, '--session', 's1', '-o', 'table', '--color', 'always'], { env });
-  const colorOf = (name: string) => colored.stdout.split(`[${name}] `)[0]?.slice(-5);
-  expect(colorOf('s1')).not.toBe(colorOf('s2'));
+  const names = ['s1', 's2', 'anna', 'ben'];
+  for (const session_id of ['anna', 'ben']) await inject(service, chat, { session_id });
+  const sessions = names.flatMap((name) => ['--session', name]);
+  const colored = await run([...both, ...sessions, '-o', 'table', '--color', 'always'], { env });
+  expect(new Set(names.map((name) => colored.stdout.split(`[${name}] `)[0]?.slice(-5))).size).toBe(4);
   await inject(service, chat, { session_id: 's2', text: 'more' });
   expect(textsOf((await run([...both, '--resume', '-o', 'json'], { env })).stdout)).toEqual(['more']);
   await service.faults({ kind: 'status', status: 403, on: `GET ${HISTORY}`, skip: 4 });

@@ -121,3 +121,16 @@ test('The mistakes in a manifest are told before anybody is asked to confirm the
   expect(ran.code).toBe(2);
   expect(ran.stderr).toContain('Invalid input');
 });
+
+test('The mistakes in what is sent are told before anybody is asked to confirm the write.', async () => {
+  const { env, received } = await setUp();
+  const mistakes = [
+    [['--rows', write('rows.ndjson', '{"session_id": "anna"}')], '"text" is missing'],
+    [['--session', 's', '--text-file', 'missing.txt'], 'The message cannot be read from missing.txt.'],
+  ] as const;
+  for (const [args, mistake] of mistakes) {
+    const ran = await run(['chat', 'send', ...ADDRESS, ...args], { env });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(mistake) });
+  }
+  expect(await received()).toEqual([]);
+});

@@ -20,7 +20,9 @@ export const open = () =>
         const { openChat } = await import('../../chat/open.ts');
         const { parseSource } = await import('../../chat/source.ts');
         const { openChatPrompt } = await import('./shared/chat-prompt.ts');
+        const { stateLocation } = await import('../../state/location.ts');
         const source = parseSource(options);
+        stateLocation(context);
         await context.prompts.confirmWrite(confirm);
         if (!context.prompts.isAvailable) {
           throw new UsageError('`chat open` needs a terminal.', { hint: 'In a script, use `chat send --wait`.' });

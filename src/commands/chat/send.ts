@@ -43,9 +43,8 @@ export const send = () =>
             const from = parseSource({ source, agent, space });
             // An invalid address of the state is refused before anything is requested.
             stateLocation(context);
-            await context.prompts.confirmWrite(confirm);
             const { sendOne } = await import('./shared/send-and-wait.ts');
-            return await sendOne(context, { ...message, source: from, session_id: session ?? '', text });
+            return await sendOne(context, { ...message, source: from, session_id: session ?? '', text, confirm });
           }
           if (text !== undefined || Object.values(message).some((value) => value !== undefined)) {
             throw new UsageError('--rows cannot be combined with a message and its options.', {
@@ -55,9 +54,8 @@ export const send = () =>
           const isNamed = source !== undefined || agent !== undefined || space !== undefined;
           const from = isNamed ? parseSource({ source, agent, space }) : undefined;
           stateLocation(context);
-          if (!dryRun) await context.prompts.confirmWrite(confirm);
           const { sendRows } = await import('./shared/send-rows.ts');
-          return await sendRows(context, rows, { source: from, session_id: session, concurrency, dryRun });
+          return await sendRows(context, rows, { source: from, session_id: session, concurrency, dryRun, confirm });
         },
       ),
     );

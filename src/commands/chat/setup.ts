@@ -31,9 +31,9 @@ export const setup = () =>
           const { setUpChatSource } = await import('../../api/calls.ts');
           const references = await import('../../api/references.ts');
           const [ofSpace, ofAgent] = [references.parseReference(space), references.parseAgentReference(agent)];
-          await context.prompts.confirmWrite(confirm);
           // A write is refused while the address of the state is invalid, although this one keeps nothing there.
           (await import('../../state/location.ts')).stateLocation(context);
+          await context.prompts.confirmWrite(confirm);
           const http = await context.http();
           context.progress.start('Setting up the chat');
           const spaceId = await references.resolveSpaceId(http, ofSpace);

@@ -14,8 +14,9 @@ async function* eventsOf(
 ): AsyncGenerator<StreamEvent, void, void> {
   const { tail } = await import('../../chat/tail.ts');
   const { explainUnrecognized, isUnrecognized } = await import('../../chat/unrecognized-author.ts');
-  const { toStreamEvent, writeNotice } = await import('./shared/messages.ts');
+  const { sessionColors, toStreamEvent, writeNotice } = await import('./shared/messages.ts');
   const http = await context.http();
+  const colorOf = sessionColors();
   let hasWarned = false;
   for await (const event of tail(context, http, sessions, options)) {
     await writeNotice(context, event);
@@ -24,7 +25,7 @@ async function* eventsOf(
     }
     if (event.kind !== 'message') continue;
     const label = sessions.length > 1 ? event.ref.session_id : undefined;
-    yield toStreamEvent(event.ref, event.message, { label, showTimestamp });
+    yield toStreamEvent(event.ref, event.message, { label, colorOf, showTimestamp });
     if (hasWarned || !isUnrecognized(event.message)) continue;
     hasWarned = true;
     const { why, hint } = explainUnrecognized(event.message, http.contract, context.command);
@@ -57,8 +58,12 @@ export const tail = () =>
         async (context, { timestamps = false, follow, interval: intervalMs, maxOutage: maxOutageMs, ...typed }) => {
           const { parseStart } = await import('../../chat/tail.ts');
           const { findSource, parseSource } = await import('../../chat/source.ts');
+          const { stateLocation } = await import('../../state/location.ts');
           const options = { start: parseStart(typed), once: !follow, intervalMs, maxOutageMs };
-          const source_id = await findSource(await context.http(), parseSource(typed), context.command);
+          const source = parseSource(typed);
+          // An invalid address of the state is refused before anything is requested.
+          stateLocation(context);
+          const source_id = await findSource(await context.http(), source, context.command);
           const sessions = [...new Set(typed.session)].map((session_id) => ({ source_id, session_id }));
           return { kind: 'stream', events: eventsOf(context, sessions, options, timestamps), sample: MESSAGE_SAMPLE };
         },

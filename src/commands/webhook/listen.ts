@@ -8,9 +8,11 @@ import type { ListenContext, ListenOptions } from '../../webhook/listen.ts';
 async function* eventsOf(context: ListenContext, options: ListenOptions): AsyncGenerator<StreamEvent, void, void> {
   const { listen } = await import('../../webhook/listen.ts');
   const { toStreamEvent } = await import('./shared/delivery-view.ts');
+  const { sessionColors } = await import('../chat/shared/messages.ts');
+  const colorOf = sessionColors();
   for await (const event of listen(context, options)) {
     if (event.kind === 'listening') await context.notice('Listening for webhooks. Stop with Ctrl-C.');
-    yield toStreamEvent(event);
+    yield toStreamEvent(event, colorOf);
   }
 }
 

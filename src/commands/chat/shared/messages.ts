@@ -10,8 +10,11 @@ import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 
 interface Label {
   readonly label: string | undefined;
+  readonly colorOf: ColorOf;
   readonly showTimestamp: boolean;
 }
+
+export type ColorOf = (label: string) => (typeof SERIES)[number] | undefined;
 
 /** The sanitized text of a message, or its JSON if it has none. */
 export function readableText({ text, raw }: Message): string {
@@ -30,15 +33,17 @@ function toLocalTime(text: string): string {
   return Number.isNaN(time.getTime()) ? sanitizeLine(text) : time.toLocaleString('sv-SE');
 }
 
-/** Returns the color of a session: the same in every run, and mostly another than that of the next session. */
-function colorOf(label: string): (typeof SERIES)[number] | undefined {
-  let sum = 0;
-  for (const character of label) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 65_521;
-  return SERIES[sum % SERIES.length];
+/** Returns what gives each session a color of its own, as long as there are enough. */
+export function sessionColors(): ColorOf {
+  const labels = new Set<string>();
+  return (label) => SERIES[[...labels.add(label)].indexOf(label) % SERIES.length];
 }
 
 /** Formats a message for people. */
-export function formatMessageLines(message: Message, { label, showTimestamp }: Label): Exclude<TonedText, string> {
+export function formatMessageLines(
+  message: Message,
+  { label, colorOf, showTimestamp }: Label,
+): Exclude<TonedText, string> {
   const timestamp = showTimestamp ? `${toLocalTime(message.created_at ?? '-')} ` : '';
   const name = label === undefined ? '' : `[${sanitizeLine(label)}] `;
   const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;

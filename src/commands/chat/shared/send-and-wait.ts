@@ -17,6 +17,7 @@ interface TypedMessage extends ReplyCriteria {
   readonly textFile?: string | undefined;
   readonly externalId?: string | undefined;
   readonly wait?: boolean | undefined;
+  readonly confirm?: string | undefined;
 }
 
 function parseText({ text, textFile: path }: TypedMessage): TextSource {
@@ -38,6 +39,7 @@ export async function sendOne(context: Context, typed: TypedMessage): Promise<Co
   const criteria = { replies, settle };
   const isWaiting = typed.wait === true || isForSeveral(criteria);
   const limitMs = waitLimit(criteria, context.flags);
+  await context.prompts.confirmWrite(typed.confirm);
   const http = await context.http();
   const source_id = await findSource(http, typed.source, context.command);
   const names = { source_id, session_id, external_message_id };

@@ -44,11 +44,16 @@ function rowBatch(name: string): Batch<RowResult> {
  * @param path the file, or `-` for standard input
  * @throws InputError that shows the mistakes in the file; nothing was sent then
  */
-export async function sendRows(context: Context, path: string, input: Omit<RowsInput, 'name' | 'text'>) {
+export async function sendRows(
+  context: Context,
+  path: string,
+  { confirm, ...input }: Omit<RowsInput, 'name' | 'text'> & { readonly confirm: string | undefined },
+) {
   const source = path === '-' ? ({ from: 'stdin' } as const) : ({ from: 'file', path } as const);
   const name = path === '-' ? '<stdin>' : path;
   const text = await readText(context, source, 'rows', { maxMib: MAX_ROWS_MIB, mayBeEmpty: true });
-  const { total, results } = await prepareRows(context, { ...input, name, text });
+  const confirmWrite = async () => (input.dryRun ? undefined : context.prompts.confirmWrite(confirm));
+  const { total, results } = await prepareRows(context, { ...input, name, text }, confirmWrite);
   const { progress, signals } = context;
   if (!input.dryRun) progress.start('Sending the messages');
   const onResult = (done: number): void => progress.update(`Sending the messages: ${done} of ${total}`);

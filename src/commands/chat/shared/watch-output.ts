@@ -7,7 +7,7 @@ import {
   type Screen,
   type StreamEvent,
 } from '../../../output/command-result.ts';
-import { formatNotice, toMessageJson, toStreamEvent, writeNotice } from './messages.ts';
+import { formatNotice, sessionColors, toMessageJson, toStreamEvent, writeNotice } from './messages.ts';
 
 const TONES = { unanswered: 'warn', cannot_be_read: 'bad', answered: 'good', empty: 'dim' } as const;
 
@@ -40,6 +40,7 @@ function toList(watch: Watch, note = ''): ListResult {
 
 /** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
 export async function* toStreamEvents(context: Context, watch: Watch): AsyncGenerator<StreamEvent, void, void> {
+  const colorOf = sessionColors();
   for await (const event of watch.events()) {
     await writeNotice(context, event);
     if (event.kind === 'tick') context.progress.stop();
@@ -47,7 +48,7 @@ export async function* toStreamEvents(context: Context, watch: Watch): AsyncGene
     context.progress.stop();
     const { space } = watch.namesOf(event.ref);
     const label = space === undefined ? event.ref.session_id : `${space}, ${event.ref.session_id}`;
-    yield toStreamEvent(event.ref, event.message, { label, showTimestamp: false });
+    yield toStreamEvent(event.ref, event.message, { label, colorOf, showTimestamp: false });
   }
 }
 

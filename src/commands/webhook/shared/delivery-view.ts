@@ -3,7 +3,7 @@ import { stringifyJson } from '../../../output/json.ts';
 import { redactHeaders } from '../../../output/redact.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import type { HandledDelivery, ListenEvent } from '../../../webhook/listen.ts';
-import { formatMessageLines, hangingText } from '../../chat/shared/messages.ts';
+import { type ColorOf, formatMessageLines, hangingText } from '../../chat/shared/messages.ts';
 
 const TONES = { verified: 'good', failed: 'bad', unsigned: 'bad', 'not-checked': 'warn' } as const;
 
@@ -17,7 +17,7 @@ function describeOutcome({ delivery: { verification, reason }, forwarding }: Han
 const NO_MESSAGE = { message_id: null, session_id: null, source_id: null, role: null, text: null, created_at: null };
 
 /** Converts an event to what `webhook listen` writes about it. */
-export function toStreamEvent(event: ListenEvent): StreamEvent {
+export function toStreamEvent(event: ListenEvent, colorOf: ColorOf): StreamEvent {
   if (event.kind === 'listening') return { json: { url: event.url }, text: event.url };
   const { delivery, payload, forwarding, saved } = event;
   const { delivery_id, received_at, verification, reason } = delivery;
@@ -37,7 +37,7 @@ export function toStreamEvent(event: ListenEvent): StreamEvent {
       { text: describeOutcome(event), tone: TONES[verification] },
       { text: ' ' },
       ...(message
-        ? formatMessageLines(message, { label: session_id ?? undefined, showTimestamp: false })
+        ? formatMessageLines(message, { label: session_id ?? undefined, colorOf, showTimestamp: false })
         : [{ text: `${sanitizeLine(delivery_id)}: ${hangingText(sanitizeText(shown))}\n` }]),
     ],
   };
