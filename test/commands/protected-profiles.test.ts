@@ -104,12 +104,3 @@ test('A confirmed login and logout keep the protection, and unprotect ends it.',
   expect((await run(['profile', 'unprotect', 'other'], { env })).code).toBe(0);
   expect(home.read().other).toEqual({ base_url: sandbox.baseUrl });
 });
-
-test('The mistakes in a manifest are told before anybody is asked to confirm the write.', async () => {
-  const { env } = await setUp();
-  const ran = await run(['provision', write('wrong.yaml', manifest('acme-002').replace('template_id', 'template'))], {
-    env,
-  });
-  expect(ran.code).toBe(2);
-  expect(ran.stderr).toContain('Invalid input');
-});
