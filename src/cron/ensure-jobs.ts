@@ -82,13 +82,13 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     const byList = undecided.length > 0 ? await judgeByList('recent') : [];
     let decided = [...byLog.filter(([, { kind }]) => kind !== 'list'), ...byList];
     const isUnlisted = () => decided.every(([, { kind }]) => kind === 'unlisted');
-    // A list that was read before another run created the job does not have it.
-    if (isUnlisted()) decided = await judgeByList('anew');
-    if (isUnlisted()) {
-      // A service may take a while to list a new job.
-      this.deps.onWait(LEASE_MS);
-      await this.deps.clock.sleep(LEASE_MS, this.deps.signal);
-      decided = await judgeByList('watched');
+    // A list that was read before another run created the job does not have it, and a service may list it later.
+    let leftMs = LEASE_MS;
+    for (let pauseMs = 0; isUnlisted(); pauseMs = Math.min(leftMs, 2 * pauseMs + 1_000)) {
+      if (pauseMs > 0) this.deps.onWait(leftMs);
+      await this.deps.clock.sleep(pauseMs, this.deps.signal);
+      leftMs -= pauseMs;
+      decided = await judgeByList(leftMs > 0 ? 'anew' : 'watched');
     }
     if (!this.options.dryRun) await this.adopt(decided);
     return this.toVerdict(decided);
