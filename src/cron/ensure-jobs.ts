@@ -230,7 +230,7 @@ export function openJobs(context: CronContext, http: Http, log: Log) {
     post: (job: CronJob, options: SendOptions) => createJob(http, job, options),
     onUnavailable: ({ message }: ListUnavailable) =>
       http.warn(`Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),
-    onWait: (ms: number) => progress.countdown(ms, (left) => `looking again in ${left}`),
+    onWait: (ms: number) => progress.countdown(ms, (left) => `looking again, at most for ${left}`),
   };
 
   let isWarned = false;
