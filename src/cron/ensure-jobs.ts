@@ -82,10 +82,12 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     const byList = undecided.length > 0 ? await judgeByList('recent') : [];
     let decided = [...byLog.filter(([, { kind }]) => kind !== 'list'), ...byList];
     const isUnlisted = () => decided.every(([, { kind }]) => kind === 'unlisted');
-    // A list that was read before another run created the job does not have it, and a service may list it later.
+    // A list that was read before another run created the job does not have it.
+    if (isUnlisted()) decided = await judgeByList('anew');
+    // A service may take a while to list a new job.
     let leftMs = LEASE_MS;
-    for (let pauseMs = 0; isUnlisted(); pauseMs = Math.min(leftMs, 2 * pauseMs + 1_000)) {
-      if (pauseMs > 0) this.deps.onWait(leftMs);
+    for (let pauseMs = 1_000; isUnlisted(); pauseMs = Math.min(leftMs, 2 * pauseMs)) {
+      this.deps.onWait(leftMs);
       await this.deps.clock.sleep(pauseMs, this.deps.signal);
       leftMs -= pauseMs;
       decided = await judgeByList(leftMs > 0 ? 'anew' : 'watched');
