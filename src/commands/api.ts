@@ -54,7 +54,6 @@ export const api = () =>
         const headers = parseHeaders(options.header);
         if (!isWrite(method)) checkRead(method, data, idempotent);
         const source = data === undefined ? undefined : parseTextArgument(data);
-        if (isWrite(method)) await context.prompts.confirmWrite(options.confirm);
 
         const http = await context.http();
         const path = resolveTypedPath(typedPath, http);
@@ -62,6 +61,7 @@ export const api = () =>
         if (mayCreate && isJobCreationPath(path, http.basePath, http.contract)) await guardJob(unguarded, context);
         const name = `${method} ${path}`;
         const text = source && (await readData(source, headers['content-type'] ?? 'json', context));
+        if (isWrite(method)) await context.prompts.confirmWrite(options.confirm);
         const operation = { name, safety: safetyOf(method, idempotent), request: { method, path, headers, text } };
         context.progress.start(name);
         return { kind: 'body', ...(await callRaw(http, operation)) };

@@ -37,7 +37,6 @@ export const apply = () =>
         const { approver } = await import('./provisioning/approve.ts');
         const { runResult } = await import('./provisioning/result.ts');
         const input = files.length > 0 ? await readManifests(context, files, options) : undefined;
-        await context.prompts.confirmWrite(options.confirm);
         const how = { ...options, approve: approver(context, options) };
         return runResult(await applyPlanFile(context, path, input, how), context);
       }),

@@ -33,16 +33,14 @@ export const provision = () =>
     .option(...CONFIRM)
     .action(
       deferred(async (context, files, options) => {
-        const { check, schema, confirm } = options;
-        if (schema) return printManifestSchema();
+        if (options.schema) return printManifestSchema();
         const { readManifests } = await import('../provision/read-manifests.ts');
         const { checkManifests } = await import('../provision/plan-manifests.ts');
         const { provisionFleet } = await import('../provision/workflows.ts');
         const { approver } = await import('./provisioning/approve.ts');
         const { runResult } = await import('./provisioning/result.ts');
         const documents = await readManifests(context, files, options);
-        if (check) return runResult(await checkManifests(documents, options, context.clock), context);
-        await context.prompts.confirmWrite(confirm);
+        if (options.check) return runResult(await checkManifests(documents, options, context.clock), context);
         const how = { ...options, approve: approver(context, options) };
         return runResult(await provisionFleet(context, documents, how), context);
       }),

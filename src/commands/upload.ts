@@ -64,8 +64,9 @@ export const upload = () =>
     .option(...CONFIRM)
     .action(
       deferred(async (context, files, options) => {
-        const { checkPaths, transfer } = await import('./upload/shared/transfer.ts');
-        checkPaths(files, options);
-        return batchResult(transfer(context, files, options), FILES, context.signals);
+        const { checkFiles, transfer } = await import('./upload/shared/transfer.ts');
+        const found = await checkFiles(context, files, options);
+        if (!options.dryRun) await context.prompts.confirmWrite(options.confirm);
+        return batchResult(transfer(context, found, options), FILES, context.signals);
       }),
     );

@@ -84,11 +84,13 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     const isUnlisted = () => decided.every(([, { kind }]) => kind === 'unlisted');
     // A list that was read before another run created the job does not have it.
     if (isUnlisted()) decided = await judgeByList('anew');
-    if (isUnlisted()) {
-      // A service may take a while to list a new job.
-      this.deps.onWait(LEASE_MS);
-      await this.deps.clock.sleep(LEASE_MS, this.deps.signal);
-      decided = await judgeByList('watched');
+    // A service may take a while to list a new job.
+    let leftMs = LEASE_MS;
+    for (let pauseMs = 1_000; isUnlisted(); pauseMs = Math.min(leftMs, 2 * pauseMs)) {
+      this.deps.onWait(leftMs);
+      await this.deps.clock.sleep(pauseMs, this.deps.signal);
+      leftMs -= pauseMs;
+      decided = await judgeByList(leftMs > 0 ? 'anew' : 'watched');
     }
     if (!this.options.dryRun) await this.adopt(decided);
     return this.toVerdict(decided);
@@ -230,7 +232,7 @@ export function openJobs(context: CronContext, http: Http, log: Log) {
     post: (job: CronJob, options: SendOptions) => createJob(http, job, options),
     onUnavailable: ({ message }: ListUnavailable) =>
       http.warn(`Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),
-    onWait: (ms: number) => progress.countdown(ms, (left) => `looking again in ${left}`),
+    onWait: (ms: number) => progress.countdown(ms, (left) => `looking again, at most for ${left}`),
   };
 
   let isWarned = false;

@@ -64,13 +64,13 @@ function settled(decided: JobOutcome): Decision {
 }
 
 function decideRecorded(known: Knowledge, { object: cron_job_id, data }: RecordedJob): Decision {
-  const { job, list, ensure, dryRun, isWatched } = known;
+  const { job, list, ensure, isWatched } = known;
   // Without --ensure, it is blocked in any case; the list tells only which differences to name.
   if (!list && (ensure || data.schedule === null || findDifferences(data, job).length > 0)) return { kind: 'list' };
   const jobs = typeof list === 'object' ? list.jobs : undefined;
   // Compares ids: a renamed job still exists.
   if (ensure && jobs?.has(cron_job_id) === false) {
-    return isWatched || dryRun ? settled(blocked(known, 'gone', { cron_job_id })) : { kind: 'unlisted' };
+    return isWatched ? settled(blocked(known, 'gone', { cron_job_id })) : { kind: 'unlisted' };
   }
   const present = presentContent(data, jobs?.get(cron_job_id));
   const differences = findDifferences(present, job);

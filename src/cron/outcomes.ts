@@ -91,8 +91,8 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
       `The API cannot change or delete a job. Give the new one another name. Or have the old one deleted in the organization's admin surface or by support, then run: ${forget}`,
     ],
     gone: [
-      `${job} was created as ${cron_job_id}, but the service no longer lists it.`,
-      `A new job may take a minute to be listed: run it again first. If it was deleted, let it be created again: ${forget}`,
+      `${job} was created as ${cron_job_id}, but the service does not list it.`,
+      `If it was deleted at the service, let it be created again: ${forget}`,
     ],
     several: [
       `${job} exists more than once: ${candidates.join(', ')}.`,

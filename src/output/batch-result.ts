@@ -139,13 +139,15 @@ export function failureOfBatch<Result>(
 
 /** Whether a repeat fails the same way until somebody has changed a file, or consented. */
 function isDecidedByPerson(error: unknown): boolean {
-  return error instanceof PartnerctlError && (error.exitCode === EXIT.duplicate || error.exitCode === EXIT.usage);
+  if (!(error instanceof PartnerctlError)) return false;
+  return error.type === 'refused' || error.exitCode === EXIT.duplicate || error.exitCode === EXIT.usage;
 }
 
 const MAX_NAMED_FAILURES = 10;
 
 function formatFailures(failed: readonly BatchItem[]): string {
-  const lines = failed.slice(0, MAX_NAMED_FAILURES).map(({ name, source, error }) => {
+  const lines = failed.slice(0, MAX_NAMED_FAILURES).map(({ name, source: whole, error, failures }) => {
+    const source = failures?.[0]?.source ?? whole;
     const label = source === undefined ? name : `${source} (${name})`;
     const text = describeError(error);
     return text.startsWith(label) ? text : `${label}: ${text}`;

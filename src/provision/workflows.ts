@@ -20,6 +20,7 @@ import { jobsByAgent } from './snapshot.ts';
 export interface ProvisionContext extends Omit<CronContext, 'progress'> {
   readonly progress: CronContext['progress'] & { update(text: string): void };
   readonly random: () => number;
+  readonly prompts: CronContext['prompts'] & { confirmWrite(confirmed: string | undefined): Promise<void> };
   readonly signals: { readonly interrupt: AbortSignal };
   readonly flags: CronContext['flags'] & { readonly retries?: number | undefined };
   notice(text: string): Promise<void>;
@@ -33,6 +34,8 @@ export interface FleetOptions extends Selection {
 
 /** How plans are carried out. */
 interface ApplyOptions {
+  /** The value of --confirm. It is asked for once all input is checked, and before anything is sent. */
+  readonly confirm?: string | undefined;
   /** After so many failures, no further space is started. */
   readonly maxFailures?: number | undefined;
   /** Called with what will be sent, before that. */
@@ -49,16 +52,11 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
 }
 
 /**
- * @returns the documents of the selection, and what it takes to plan them
+ * @returns the documents of the selection, and whether a space, by its external id, is in it
  * @throws UsageError for a glob that matches nothing, or if --create-beside names a space that no manifest describes: it
  *   is consent for one, not for all
  */
-async function openProvisioning(
-  context: ProvisionContext,
-  all: readonly ManifestDocument[],
-  { concurrency, createBeside, ...selection }: FleetOptions,
-) {
-  const { clock, random, flags, signals, progress } = context;
+async function selectDocuments(all: readonly ManifestDocument[], { createBeside, ...selection }: FleetOptions) {
   const ids = all.map(({ manifest }) => manifest.external_space_id);
   const unknown = createBeside.find((id) => !ids.includes(id));
   if (unknown !== undefined)
@@ -66,7 +64,16 @@ async function openProvisioning(
       hint: 'Give the external_space_id of one of the manifests. Nothing was sent.',
     });
   const isSelected = await spaceSelector(ids, selection);
-  const documents = all.filter(({ manifest }) => isSelected(manifest.external_space_id));
+  return { documents: all.filter(({ manifest }) => isSelected(manifest.external_space_id)), isSelected };
+}
+
+/** Opens what it takes to plan documents. */
+async function openProvisioning(
+  context: ProvisionContext,
+  documents: readonly ManifestDocument[],
+  { concurrency, createBeside }: FleetOptions,
+): Promise<ProvisionDeps> {
+  const { clock, random, flags, signals, progress } = context;
   const http = await context.http();
   const log = await context.log();
   log.refuseSecrets(documents.flatMap(recordedTexts));
@@ -78,7 +85,7 @@ async function openProvisioning(
     isReported = true;
     await context.notice(`note: cannot read the list of ${list} (${message}) Only what the state recorded is known.`);
   };
-  const deps: ProvisionDeps = {
+  return {
     ...{ http, log, facts, clock, random, concurrency },
     count(doing, total) {
       let done = 0;
@@ -95,7 +102,6 @@ async function openProvisioning(
     retries: flags.retries ?? DEFAULT_RETRIES,
     stop: signals.interrupt,
   };
-  return { deps, documents, isSelected };
 }
 
 /**
@@ -109,7 +115,8 @@ export async function planFleet(
   all: readonly ManifestDocument[],
   { out, ...options }: FleetOptions & { readonly out?: string | undefined },
 ) {
-  const { deps, documents, isSelected } = await openProvisioning(context, all, options);
+  const { documents, isSelected } = await selectDocuments(all, options);
+  const deps = await openProvisioning(context, documents, options);
   const { createBeside, observer } = deps;
   const planned = await planRun(deps, documents, false);
   deps.stop.throwIfAborted();
@@ -138,9 +145,11 @@ export async function planFleet(
 export async function provisionFleet(
   context: ProvisionContext,
   all: readonly ManifestDocument[],
-  { maxFailures, approve, ...options }: FleetOptions & ApplyOptions,
+  { maxFailures, approve, confirm, ...options }: FleetOptions & ApplyOptions,
 ): Promise<AsyncGenerator<SpacePlan>> {
-  const { deps, documents } = await openProvisioning(context, all, options);
+  const { documents } = await selectDocuments(all, options);
+  await context.prompts.confirmWrite(confirm);
+  const deps = await openProvisioning(context, documents, options);
   const plans = await planRun(deps, documents, true);
   await approve(plans);
   return applyPlans(deps, plans, maxFailures);
@@ -189,15 +198,19 @@ export async function applyPlanFile(
   {
     maxFailures,
     approve,
+    confirm,
     limit,
-    ...options
+    ...others
   }: Omit<FleetOptions, 'createBeside'> & ApplyOptions & { readonly limit?: number | undefined },
 ): Promise<AsyncGenerator<SpacePlan>> {
   const { id, spaces, create_beside, jobs_listed } = await readPlan(path, resolveBaseUrl(context)?.value, input);
   const all = spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));
   const ids = new Set(all.map(({ manifest }) => manifest.external_space_id));
   const createBeside = create_beside.filter((id) => ids.has(id));
-  const { deps, documents } = await openProvisioning(context, all, { ...options, createBeside });
+  const options = { ...others, createBeside };
+  const { documents } = await selectDocuments(all, options);
+  await context.prompts.confirmWrite(confirm);
+  const deps = await openProvisioning(context, documents, options);
   deps.log.setPlan(id);
   const jobs = jobsByAgent(jobs_listed ? (await deps.jobs.lists.whole()).jobs.values() : []);
   const plans = (await planRun(deps, documents, true)).map((plan) => {

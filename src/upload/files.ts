@@ -83,7 +83,7 @@ async function inspectArgument(path: string, recursive: boolean, exclude: readon
  */
 export async function findFiles(
   paths: readonly string[],
-  { recursive, exclude }: { readonly recursive: boolean; readonly exclude: readonly string[] },
+  { recursive = false, exclude }: { readonly recursive?: boolean | undefined; readonly exclude: readonly string[] },
 ): Promise<{ readonly files: readonly LocalFile[]; readonly leftOut: number }> {
   const found: Entry[][] = [];
   for (const path of paths) found.push(await inspectArgument(path, recursive, exclude));

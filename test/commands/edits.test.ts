@@ -125,4 +125,9 @@ test('A refused template is annotated at the line of its agent, with the reason 
   const ran = await command({ ...it.env, GITHUB_ACTIONS: 'true' }, 'provision', path);
   expect(ran.code).toBe(1);
   expect(ran.stderr).toMatch(/^::error file=[^,]*acme\.yaml,line=5,.*agents\[1\]\.template_id: .*tmpl_nowhere/m);
+  // Beside another space, the error names the line of the agent, too, and no repeat, which would be refused the same way.
+  const beside = await command(it.env, 'provision', path, write('globex.yaml', manifest('globex')));
+  expect(beside.code).toBe(10);
+  expect(beside.stderr).toMatch(/^ {2}\S+acme\.yaml:5 \(acme\): The service refused the call \(422\)\./m);
+  expect(beside.stderr).not.toContain('Run it again');
 });

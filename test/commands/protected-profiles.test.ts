@@ -78,14 +78,6 @@ test('Reads and dry runs need no confirmation.', async () => {
   expect(await posts()).toEqual([]);
 });
 
-test('A file that cannot be uploaded is refused before a confirmation is asked for.', async () => {
-  const { env } = await setUp();
-  expect(await run(['upload', 'missing.txt'], { env })).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('missing.txt: there is no such file or directory'),
-  });
-});
-
 test('The protection of a profile does not cover a service and a token from the environment.', async () => {
   const it = await setUp();
   const env = { ...it.env, PARTNER_BASE_URL: it.sandbox.baseUrl, PARTNER_TOKEN: it.token };
@@ -111,26 +103,4 @@ test('A confirmed login and logout keep the protection, and unprotect ends it.',
   expect(home.read().other).toEqual({ base_url: sandbox.baseUrl, protected: true });
   expect((await run(['profile', 'unprotect', 'other'], { env })).code).toBe(0);
   expect(home.read().other).toEqual({ base_url: sandbox.baseUrl });
-});
-
-test('The mistakes in a manifest are told before anybody is asked to confirm the write.', async () => {
-  const { env } = await setUp();
-  const ran = await run(['provision', write('wrong.yaml', manifest('acme-002').replace('template_id', 'template'))], {
-    env,
-  });
-  expect(ran.code).toBe(2);
-  expect(ran.stderr).toContain('Invalid input');
-});
-
-test('The mistakes in what is sent are told before anybody is asked to confirm the write.', async () => {
-  const { env, received } = await setUp();
-  const mistakes = [
-    [['--rows', write('rows.ndjson', '{"session_id": "anna"}')], '"text" is missing'],
-    [['--session', 's', '--text-file', 'missing.txt'], 'The message cannot be read from missing.txt.'],
-  ] as const;
-  for (const [args, mistake] of mistakes) {
-    const ran = await run(['chat', 'send', ...ADDRESS, ...args], { env });
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(mistake) });
-  }
-  expect(await received()).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS, type JobAnswer } from '../support/cron.ts';
-import { fastClock, fasterClock, tempDirectory } from '../support/run.ts';
+import { fastClock, fasterClock, run, tempDirectory } from '../support/run.ts';
 import { manifest, type Service, service as startService, write } from '../support/service.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
@@ -142,6 +142,42 @@ describe('a job that cannot be created', () => {
   });
 });
 
+describe('a recorded job that the list does not show', () => {
+  const LIST = `GET ${CRON_JOBS}`;
+  const WITH_HOURLY = { Support: [DAILY, HOURLY] };
+
+  test('is looked for again, and blocks nothing once it is listed', async () => {
+    for (const command of ['plan', 'provision'] as const) {
+      const service = await startService();
+      await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], service);
+      await service.faults({ kind: 'stale', ms: 600_000, on: LIST, times: 3 });
+      const clock = fastClock();
+      const path = write('acme.yaml', scheduling('acme', WITH_HOURLY));
+      const ran = await run([command, path], { clock, env: service.env });
+      expect(ran.code, ran.stderr).toBe(0);
+      expect(ran.stdout, command).toMatch(/\+ job "hourly".*\n.*: 1 job (?:to create|created)/s);
+      expect(clock.slept.reduce((sum, ms) => sum + ms)).toBeLessThan(10_000);
+    }
+  });
+
+  test('has gone after a minute, and blocks its space, whoever looks', async () => {
+    const service = await startService();
+    await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], service);
+    const [job] = (await service.partner('GET', CRON_JOBS)).json.results;
+    await service.admin('DELETE', `/cron-jobs/${job.cron_job_id}`);
+    await service.forget();
+    const path = write('acme.yaml', scheduling('acme', WITH_HOURLY));
+    for (const command of ['plan', 'provision']) {
+      const clock = fastClock();
+      const ran = await run([command, path], { clock, env: service.env });
+      expect(ran.code, command).toBe(5);
+      expect(ran.stderr).toMatch(/does not list it\.\n.*cron forget [0-9a-f]{24}\n$/s);
+      expect(clock.slept.reduce((sum, ms) => sum + ms)).toBe(60_000);
+    }
+    expect(await service.posts()).toEqual([]);
+  });
+});
+
 describe('a job that exists and is not in the state', () => {
   const LIST = `GET ${CRON_JOBS}`;
   const fresh = ({ env }: Service) => ({ ...env, HOME: tempDirectory() });
@@ -172,6 +208,16 @@ describe('a job that exists and is not in the state', () => {
     await service.faults();
     expect(await listed(service)).toHaveLength(1);
   });
+});
+
+test('a job whose response was lost is created, in a space that was changed, once the list shows it', async () => {
+  const service = await startService();
+  await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], service);
+  await service.faults({ kind: 'reset', stage: 'after', on: POST_JOB, times: 1 });
+  const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
+  const ran = await run(['provision', path], { env: service.env });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toMatch(/ changed\n +\+ job "hourly".*\(cron_\w+\)\nDone: 1 job created; 1 space changed\.\n$/);
 });
 
 test('the differences of a job are told also after a lost response to the installation of another agent', async () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
-import { fastClock, run, tinyRandom } from '../support/run.ts';
+import { run, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { type Answer, provision } from './provisioning.ts';
 
@@ -87,16 +87,4 @@ test('A command line that means something else is answered with the one to type'
     message: 'Unknown option --dry-run.',
     hint: 'Use `partnerctl plan <file>`.',
   });
-});
-
-test('A recorded job that the list does not show any more blocks its space at once: no plan waits for a list', async () => {
-  const { it, path } = await edited(withJob('acme'), (text) => text);
-  const [job] = (await it.partner('GET', CRON_JOBS)).json.results;
-  await it.admin('DELETE', `/cron-jobs/${job.cron_job_id}`);
-  for (const command of ['plan', 'provision']) {
-    const clock = fastClock(Date.now());
-    const ran = await run([command, path, '-o', 'json'], { env: it.env, clock, random: tinyRandom });
-    expect(ran).toMatchObject({ code: 5, stderr: expect.stringContaining('"reason":"gone"') });
-    expect(clock.slept).toEqual([]);
-  }
 });

@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { argumentsOf, CALLS, COMMAND_LINES } from '../support/command-lines.ts';
@@ -209,6 +210,16 @@ async function startUnreached() {
   return { env, things, requests: fake.requests };
 }
 
+/** As `startUnreached`, with a protected profile for the service. */
+async function startProtected() {
+  const { env: unprotected, ...rest } = await startUnreached();
+  const { PARTNER_BASE_URL: base_url, PARTNER_TOKEN: token, ...env } = unprotected;
+  const profiles = join(env.HOME, '.config', 'partnerctl', 'profiles');
+  mkdirSync(profiles, { recursive: true });
+  writeFileSync(join(profiles, 'live.json'), JSON.stringify({ base_url, token, protected: true }), { mode: 0o600 });
+  return { ...rest, env: { ...env, PARTNER_PROFILE: 'live' } };
+}
+
 const WRONG_FLAGS: Readonly<Record<string, readonly string[]>> = {
   'an unknown flag': ['--no-such-flag'],
   'an unknown output format': ['-o', 'xml'],
@@ -371,12 +382,21 @@ const LAST_IS_WRONG: readonly (readonly [name: string, words: string, says: stri
     ['the interval is 0', 'chat tail --source s --session s --interval 0', 'takes a '],
     ['an outage lasts less than nothing', 'chat tail --source s --session s --max-outage -1s', 'takes a '],
     ['the interval is a word', 'chat watch --interval often', 'takes a '],
+    ['the plan is missing', 'apply {nowhere.json}', '{nowhere.json}'],
+    ['the plan is none', 'apply {a.yaml}', 'The file {a.yaml} is not a plan'],
+    ['a glob matches no manifest', 'provision {a.yaml} --only b*', '--only b* matches none of the 1 spaces.'],
+    ['consent names no manifest', 'provision {a.yaml} --create-beside b', '--create-beside b: no manifest has'],
+    [
+      'a schedule is out of range',
+      `cron create --instructions Look. ${NAMED_JOB}`.replace('@daily', '@dayly'),
+      '@dayly',
+    ],
     ['the document of a contract is missing', 'contract import {nowhere.json} --yes', '{nowhere.json}'],
   ];
 
-it('If only the last part of an input is wrong, it exits with 2 and names the place, and nothing is sent or recorded', async () => {
+it('If only the last part of an input is wrong, it exits with 2 and names the place before a person must confirm a write, and nothing is sent or recorded', async () => {
   for (const [name, words, says, files] of LAST_IS_WRONG) {
-    const { env, things, requests } = await startUnreached();
+    const { env, things, requests } = await startProtected();
     const given = { 'a.yaml': GOOD('a'), ...files };
     for (const [file, text] of Object.entries(given)) write(file, text, things.directory);
     const fill = (text: string): string =>

@@ -132,19 +132,25 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(await posts()).toHaveLength(1);
   });
 
-  test('a manifest that was typed leaves nobody to ask: the write is refused, with the flag that confirms it', async () => {
-    const { received, env } = await protectedHome();
-    const child = inTerminal(['provision', '-', '--profile', 'live'], { env });
-    child.stdin?.write(manifest('acme').replaceAll('\n', '\r'));
-    child.stdin?.write('\u0004');
-    const ran = await child;
-    expect({ code: ran.exitCode, received: await received() }, ran.stdout).toEqual({ code: 2, received: [] });
-    expect(ran.stdout).toContain('add --confirm live');
-  });
+  test.each([
+    ['a manifest', ['provision', '-'], manifest('acme')],
+    ['a file of jobs', ['cron', 'create', '-f', '-'], "[{ agent: a, name: n, instructions: i, schedule: '@daily' }]\n"],
+  ])(
+    '%s that was typed leaves nobody to ask: the write is refused, with the flag that confirms it',
+    async (_, args, text) => {
+      const { received, env } = await protectedHome();
+      const child = inTerminal([...args, '--profile', 'live'], { env });
+      child.stdin?.write(text.replaceAll('\n', '\r'));
+      child.stdin?.write('\u0004');
+      const ran = await child;
+      expect({ code: ran.exitCode, received: await received() }, ran.stdout).toEqual({ code: 2, received: [] });
+      expect(ran.stdout).toContain('add --confirm live');
+    },
+  );
 
-  test('what is typed after a question is read: the jobs that follow a confirmation are checked', async () => {
-    const { received, env } = await protectedHome();
-    const child = inTerminal(['cron', 'create', '-f', '-', '--profile', 'live'], { env });
+  test('what is typed after a question is read: the file that follows a confirmation is uploaded', async () => {
+    const { posts, env } = await protectedHome();
+    const child = inTerminal(['upload', '-', '--filename', 'notes.txt', '--profile', 'live'], { env });
     await until(child.stdout, /Profile "live" is protected/);
     child.stdin?.write('live\r');
     // The prompt is gone once the terminal itself shows what is typed: a comment.
@@ -155,9 +161,9 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
         return Promise.race([isEchoed, false]);
       })
       .toBe(true);
-    child.stdin?.write('jobs: 1\r\u0004');
+    child.stdin?.write('\u0004');
     const ran = await child;
-    expect({ code: ran.exitCode, received: await received() }, ran.stdout).toEqual({ code: 2, received: [] });
+    expect({ code: ran.exitCode, posts: (await posts()).length }, ran.stdout).toEqual({ code: 0, posts: 1 });
   });
 
   test('Ctrl-C at a prompt exits with 130 and stores nothing, and --color never also applies to it', async () => {

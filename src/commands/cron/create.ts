@@ -9,7 +9,10 @@ import { InputError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import type { cronResultJson } from './shared/job-batch.ts';
 
-async function readJob(context: Context, instructions: string, options: JobOptions): Promise<WantedJob> {
+/** Called once the input is valid, before the service is asked for the agents that are given by name. */
+type OnChecked = () => Promise<void>;
+
+async function readJob(context: Context, instructions: string, options: JobOptions, onChecked: OnChecked) {
   const { parseTextArgument, readText } = await import('../../cli/input.ts');
   const { agentName, findAgent, parseJobOptions } = await import('../../cron/job-flags.ts');
   const { agent, space, ...job } = parseJobOptions(options);
@@ -18,21 +21,21 @@ async function readJob(context: Context, instructions: string, options: JobOptio
     const hint = 'Nothing was sent. Describe what the agent does on each run.';
     throw new InputError('--instructions is blank.', { hint });
   }
+  await onChecked();
   const agent_id = await findAgent(context, { agent, space });
-  return {
+  const wanted: WantedJob = {
     index: 0,
     source: undefined,
     agent: agentName({ agent, space }),
     job: { ...job, agent_id, instructions: text },
   };
+  return { wanted: [wanted], isNamed: undefined };
 }
 
-/** Reads the files, or the job of the flags, which is in no file. */
-async function readWanted(context: Context, files: readonly string[], instructions: string, options: JobOptions) {
-  if (files.length === 0) return { wanted: [await readJob(context, instructions, options)], isNamed: undefined };
+async function readFiles(context: Context, files: readonly string[], onChecked: OnChecked) {
   const { readJobFiles } = await import('../../cron/job-file.ts');
   const { namedIn } = await import('../../cron/ensure-jobs.ts');
-  const wanted = await readJobFiles(context, files);
+  const wanted = await readJobFiles(context, files, onChecked);
   return { wanted, isNamed: namedIn(wanted) };
 }
 
@@ -87,8 +90,11 @@ export const create = () =>
           const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
           return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
         }
-        if (!dryRun) await context.prompts.confirmWrite(confirm);
-        const { wanted, isNamed } = await readWanted(context, files, instructions, options);
+        const onChecked = async () => (dryRun ? undefined : context.prompts.confirmWrite(confirm));
+        const { wanted, isNamed } =
+          files.length === 0
+            ? await readJob(context, instructions, options, onChecked)
+            : await readFiles(context, files, onChecked);
         const { openJobs } = await import('../../cron/ensure-jobs.ts');
         const { JOB_BATCH, toOneResult } = await import('./shared/job-batch.ts');
         const { progress, signals } = context;

@@ -67,7 +67,11 @@ function unmanagedSpaceLines({ spaces, areListed }: UnmanagedSpaces): ReportLine
   if (spaces.length === 0) return [];
   if (!areListed) return [{ indent: 0, text: `${spaces.length} ${noun} in no manifest: --unmanaged lists them.` }];
   return spaces.map(({ space_id, name, external_space_id }) =>
-    markedLine(0, '?', `space ${JSON.stringify(name ?? '')} (${space_id})  ${external_space_id ?? ''}: in no manifest`),
+    markedLine(
+      0,
+      '?',
+      `space ${JSON.stringify(name ?? '')} (${space_id})${external_space_id ? `  ${external_space_id}` : ''}: in no manifest`,
+    ),
   );
 }
 

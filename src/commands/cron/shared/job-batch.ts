@@ -59,7 +59,7 @@ const COLUMNS: readonly Column<CronResult>[] = [
 export const JOB_BATCH: Batch<CronResult> = {
   columns: COLUMNS,
   noun: 'jobs',
-  again: 'Then run it again with --ensure: existing jobs are left as they are.',
+  again: 'Run it again with --ensure: existing jobs are left as they are.',
   item: ({ source, job: { name }, status, cron_job_id: id, error }) => {
     return { name, source, status, id, error, isUnfinished: status === 'skipped' };
   },

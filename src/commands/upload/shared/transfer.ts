@@ -11,11 +11,10 @@ interface Options extends UploadOptions {
   readonly recursive?: boolean | undefined;
   readonly exclude: readonly string[];
   readonly filename?: string | undefined;
-  readonly confirm?: string | undefined;
 }
 
 /** @throws UsageError if the options do not fit the paths, or the content type is none */
-export function checkPaths(paths: readonly string[], options: Options): void {
+function checkPaths(paths: readonly string[], options: Options): void {
   const { recursive, exclude, filename, contentType = 'text/plain' } = options;
   const isStdin = paths.includes('-');
   if (!isStdin && filename !== undefined) throw new UsageError('--filename can only be used with standard input (-).');
@@ -28,19 +27,17 @@ export function checkPaths(paths: readonly string[], options: Options): void {
   throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(contentType)}.`);
 }
 
-async function openFiles(
-  context: Context,
-  paths: readonly string[],
-  { filename, recursive = false, exclude }: Options,
-): Promise<readonly LocalFile[]> {
-  const { io, abortSignal, progress, notice } = context;
-  if (filename !== undefined) {
-    if (io.stdin.isTTY) await notice('Reading standard input. Press Ctrl-D to finish.');
-    else progress.start('Reading standard input');
-    return [await spool(readStdin(io.stdin, abortSignal), filename)];
-  }
+/**
+ * Checks the options, and finds the files.
+ * @returns undefined for standard input
+ * @throws UsageError if the options do not fit the paths, or the content type is none; as `findFiles`
+ */
+export async function checkFiles(context: Context, paths: readonly string[], options: Options) {
+  const { progress, notice } = context;
+  checkPaths(paths, options);
+  if (options.filename !== undefined) return undefined;
   progress.start('Checking the files');
-  const { files, leftOut } = await findFiles(paths, { recursive, exclude });
+  const { files, leftOut } = await findFiles(paths, options);
   if (leftOut > 0) await notice(`Hidden files and links left out: ${leftOut}. To upload one, name it.`);
   return files;
 }
@@ -57,21 +54,29 @@ function createCounter({ progress }: Context, files: readonly LocalFile[]): (fil
   };
 }
 
-/** Uploads the files, and yields each result as soon as it is known. Runs to the end even if nobody reads them. */
+async function spoolStdin({ io, abortSignal, progress, notice }: Context, filename: string): Promise<LocalFile> {
+  if (io.stdin.isTTY) await notice('Reading standard input. Press Ctrl-D to finish.');
+  else progress.start('Reading standard input');
+  return spool(readStdin(io.stdin, abortSignal), filename);
+}
+
+/**
+ * Uploads files, and yields each result as soon as it is known. Runs to the end even if nobody reads them.
+ * @param found as `checkFiles` returns them
+ */
 export async function* transfer(
   context: Context,
-  paths: readonly string[],
+  found: readonly LocalFile[] | undefined,
   options: Options,
 ): AsyncGenerator<UploadResult> {
   const { clock, abortSignal: signal, progress } = context;
   // Before standard input is read, which cannot be read again.
   const http = await context.http();
   const log = await context.log();
-  const files = await openFiles(context, paths, options);
+  const files = found ?? [await spoolStdin(context, options.filename ?? '')];
   const onSent = createCounter(context, files);
   const onWait = (ms: number): void => progress.start('Waiting for another run that uploads the same file', ms);
   try {
-    if (!options.dryRun) await context.prompts.confirmWrite(options.confirm);
     yield* emitted<UploadResult>((emit) => {
       const onResult = (result: UploadResult): void => {
         const file = files[result.index];
