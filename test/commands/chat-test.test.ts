@@ -2,9 +2,9 @@ import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
+import { createProfileHome } from '../support/profile-home.ts';
 import { fastClock, fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
-import { createProfileHome, storeProfile } from './profile-home.ts';
 
 /** How the agents of the sandbox reply. */
 const SCRIPT = [
@@ -177,8 +177,7 @@ describe('chat test', () => {
     expect(planned).toMatchObject({ code: 4, stderr: expect.stringContaining(lacking) });
     expect(planned.json()).toEqual({ conversations: 1, spaces: 3, sessions: 4 });
     const home = createProfileHome();
-    await storeProfile(home, 'live', it.sandbox.baseUrl, it.token);
-    expect((await run(['profile', 'protect', 'live'], { env: home.env })).code).toBe(0);
+    home.store('live', it.sandbox.baseUrl, it.token, { protected: true });
     const asked = await run(command, { env: home.env });
     expect(asked.code).toBe(2);
     expect(asked.stderr).toMatch(/new-001.*1 conversation in 3 spaces: 4 sessions\..*Profile "live" is protected/s);

@@ -2,9 +2,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Handler, json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
+import { createProfileHome, TOKEN } from '../support/profile-home.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { type Service, service } from '../support/service.ts';
-import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 type Check = Readonly<Record<'name' | 'status' | 'message', string>> & { readonly hint: string | null };
 
@@ -34,7 +34,7 @@ async function healthyMachine(): Promise<{ it: Service; machine: Machine }> {
   const it = await service();
   await it.admin('POST', '/spaces', { count: 2, prefix: 'acme' });
   const home = createProfileHome();
-  await storeProfile(home, 'acme', it.sandbox.baseUrl, it.token);
+  home.store('acme', it.sandbox.baseUrl, it.token);
   await it.forget();
   return { it, machine: { env: { ...home.env, PARTNER_STATE: join(home.config, 'state.jsonl') } } };
 }

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createProfileHome, TOKEN } from '../support/profile-home.ts';
 import { run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
-import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 /* Which service, which profile, and which token a command uses. */
 
@@ -13,7 +13,7 @@ const LIST = ['spaces', 'list'];
 async function setUp() {
   const { sandbox, token } = await service();
   const home = createProfileHome();
-  await storeProfile(home, 'acme', sandbox.baseUrl, token);
+  home.store('acme', sandbox.baseUrl, token);
   const file = join(home.env.HOME, 'token.txt');
   writeFileSync(file, `${TOKEN}\n`);
   return { sandbox, token, home, file, env: { ...home.env } };
@@ -39,7 +39,7 @@ describe('settings', () => {
 
   test('come from the profile in --profile before PARTNER_PROFILE, and from that before the current one', async () => {
     const home = createProfileHome();
-    for (const name of ['current', 'environment', 'flag']) await storeProfile(home, name);
+    for (const name of ['current', 'environment', 'flag']) home.store(name);
     const shown = async (args: string[], more: Record<string, string>) =>
       (await run(['profile', 'show', '--query', 'name', ...args], { env: { ...home.env, ...more } })).stdout.trim();
     expect(await shown([], {})).toBe('current');
@@ -59,7 +59,7 @@ describe('settings', () => {
 
   test('that are missing are named: a profile, a base URL, or a token', async () => {
     const home = createProfileHome();
-    await storeProfile(home, 'other');
+    home.store('other');
     await run(['logout', '--profile', 'other'], { env: home.env });
     for (const [args, code, says] of [
       [['--profile', 'acme'], 4, 'There is no profile "acme" (from --profile)'],
@@ -138,7 +138,7 @@ test.each([
     const { env, file, home, sandbox } = await setUp();
     const login = ['login', '--no-verify', '--profile', 'vault', '--base-url', sandbox.baseUrl];
     expect((await run([...login, '--token-command', `cat ${file}`], { env })).code).toBe(0);
-    await storeProfile(home, 'the stale', sandbox.baseUrl, TOKEN);
+    home.store('the stale', sandbox.baseUrl, TOKEN);
     const words = args.map((word) => word.replace('FILE', file));
     const ran = await run([...LIST, ...words], { env: { ...env, ...more }, stdin: TOKEN });
     expect(ran.code).toBe(3);

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { BASE, createProfileHome, TOKEN } from '../support/profile-home.ts';
 import { run } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
-import { BASE, createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 describe('login', () => {
   test('verifies the token, stores it readable only by its owner, and never shows it', async () => {
@@ -65,7 +65,7 @@ describe('login', () => {
 
   test('replaces the current profile with another service only if --profile names it', async () => {
     const home = createProfileHome();
-    await storeProfile(home, 'live');
+    home.store('live');
     const before = home.read();
     const other = 'https://test.example.com/v1';
     const login = ['login', '--no-verify', '--base-url', other];
@@ -109,9 +109,10 @@ describe('login', () => {
 describe('profiles', () => {
   test('are listed and shown without their tokens, and replaced one by one', async () => {
     const home = createProfileHome();
-    await storeProfile(home, 'acme');
-    await storeProfile(home, 'globex');
-    await storeProfile(home, 'acme', BASE, `${TOKEN}-renewed`);
+    home.store('acme');
+    home.store('globex');
+    const renew = ['login', '--profile', 'acme', '--base-url', BASE, '--no-verify'];
+    expect((await run(renew, { env: home.env, stdin: `${TOKEN}-renewed` })).code).toBe(0);
     const acme = { base_url: BASE, token: `${TOKEN}-renewed` };
     const globex = { base_url: BASE, token: TOKEN };
     expect(home.read()).toEqual({ '.current': { current: 'acme' }, acme, globex });
@@ -134,8 +135,8 @@ describe('profiles', () => {
 
   test('use changes the current profile, remove deletes one with its token, and logout only the token', async () => {
     const home = createProfileHome();
-    await storeProfile(home, 'acme');
-    await storeProfile(home, 'globex');
+    home.store('acme');
+    home.store('globex');
     expect((await run(['profile', 'use', 'globex', '-o', 'json'], { env: home.env })).json()).toEqual({
       profile: 'globex',
       base_url: BASE,
@@ -151,7 +152,7 @@ describe('profiles', () => {
 
   test('that do not exist exit with 4, and those that do are listed', async () => {
     const home = createProfileHome();
-    await storeProfile(home, 'acme');
+    home.store('acme');
     const before = home.read();
     for (const words of ['profile show', 'profile use', 'profile remove', 'logout --profile']) {
       for (const name of ['acmee', 'Acme', 'toString', '__proto__', '../profiles/acme']) {
@@ -176,8 +177,8 @@ describe('profiles', () => {
 
   test('that are damaged are named, and not changed', async () => {
     const home = createProfileHome();
-    await storeProfile(home, 'acme', 'http://127.0.0.1:9/v1');
-    await storeProfile(home, 'globex', 'http://127.0.0.1:9/v1');
+    home.store('acme', 'http://127.0.0.1:9/v1');
+    home.store('globex', 'http://127.0.0.1:9/v1');
     const path = join(home.path, 'acme.json');
     writeFileSync(path, '[]');
     for (const args of ['profile list', 'spaces list', 'logout', `login --base-url ${BASE} --no-verify`]) {
@@ -215,8 +216,6 @@ describe('the one file of an earlier version', () => {
   test.each([
     ['logout', { acme: { base_url: BASE } }],
     ['profile remove acme', { acme: undefined, '.current': { current: 'default' } }],
-    ['profile use globex', { '.current': { current: 'globex' } }],
-    ['profile protect acme', { acme: { base_url: BASE, token: TOKEN, protected: true } }],
   ])('is taken over by %s, and removed with its tokens', async (words, changed) => {
     const home = oldHome();
     expect((await run(words.split(' '), { env: home.env })).code).toBe(0);

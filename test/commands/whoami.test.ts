@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { createProfileHome, TOKEN } from '../support/profile-home.ts';
 import { run } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
-import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 const WHOAMI = ['whoami', '-o', 'json'];
 
@@ -9,8 +9,7 @@ describe('whoami', () => {
   test('shows a profile, the source of each setting, and that the service accepts the token', async () => {
     const { sandbox, token, received } = await service();
     const home = createProfileHome();
-    await storeProfile(home, 'acme', sandbox.baseUrl, token);
-    await run(['profile', 'protect', 'acme'], { env: home.env });
+    home.store('acme', sandbox.baseUrl, token, { protected: true });
     const ran = await run(WHOAMI, { env: home.env });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.json()).toEqual({

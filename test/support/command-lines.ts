@@ -9,7 +9,7 @@ import { manifest, PROVISION, provisionBody, service } from './service.ts';
 
 /* A valid command line for every command, and what it needs. */
 
-interface CommandLine {
+export interface CommandLine {
   /** What follows `partnerctl`. A word in braces stands for an id, an address, or a file of `INPUT_FILES`. */
   readonly words: string;
   /** What it sends to the service. */
