@@ -145,7 +145,6 @@ test.each<[string, Answer]>([
   ['429', { status: 429, body: {} }],
   ["a gateway's 404", { status: 404, page: '<html>' }],
   ['a page in a 200', { page: '<html>' }],
-  ['an error in a 200 that is not about the session', { body: { error: { code: 'internal' } } }],
 ])(
   '%s for a session that does not exist is no answer: it is asked for again, and nothing is shown without one',
   async (_, failure) => {
@@ -161,6 +160,12 @@ test.each<[string, Answer]>([
     expect(failed).toMatchObject({ code: failure.status === 429 ? 7 : 8, stdout: '' });
   },
 );
+
+test('An error in a 200 that is not about the session is no answer, either', async () => {
+  const error = { code: 'internal' };
+  const service = await serve((request) => ({ body: isInvented(request) ? { error } : unnamed(ofSession(request)) }));
+  expect(await runWith(service, TAIL)).toMatchObject({ code: 8, stdout: '' });
+});
 
 test.each<[string, (entry: Entry) => Entry]>([
   ['session_id', (entry) => entry],

@@ -165,7 +165,7 @@ describe('a message that was sent', () => {
     const { message, hint } = ran.error();
     expect(message).toBe('The message m1 does not show in the history of session anna.');
     expect(hint).toMatch(
-      /messages\.history\.\*.*contract set messages\.history\.session_id 'query:<name>'.*chat wait/s,
+      /contract set messages\.history\.session_id 'query:<name>'.*messages\.history\.\*.*chat wait/s,
     );
   });
 

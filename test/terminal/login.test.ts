@@ -10,7 +10,7 @@ import { hasTmux, inTmux } from '../support/tmux.ts';
 const LOGIN = ['login', '--base-url', 'https://api.example.com/v1'];
 
 /** The slow tests run eight. */
-const COUNT = propertyRuns(8, 3);
+const COUNT = propertyRuns(8, 2);
 
 test(`${COUNT} logins at once keep ${COUNT} tokens, in files that only their owner can read, and no other file`, async () => {
   const directory = tempDirectory();
