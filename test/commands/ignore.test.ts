@@ -67,15 +67,6 @@ describe('what a manifest ignores', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('hides no other difference of the same job', async () => {
-    const it = await provisioned();
-    const planned = await plan(it, `${fleetYaml([WANTED])}${IGNORED.replace('field: hour', 'field: minute')}`);
-    expect(planned.code).toBe(13);
-    expect(planned.json()).toMatchObject({
-      spaces: [{ action: 'none', differences: [{ resource: 'job', name: 'nightly', field: 'hour' }] }],
-    });
-  });
-
   test('is checked as the rest of the manifest, and is part of the JSON Schema', async () => {
     const wrong = write('acme.yaml', `${fleetYaml([WANTED])}ignore: [{ resource: bot, nam: x }]\n`);
     const checked = await run(['provision', wrong, '--check']);

@@ -71,24 +71,6 @@ test('Each space counts once, whether it failed after it was created, or was com
   );
 });
 
-test('A difference of a job names its agent', async () => {
-  const { it, path } = await edited(withJob('acme'), (text) => text.replace('0 9 * * *', '0 7 * * *'));
-  const planned = await run(['plan', path, '-o', 'json'], { env: it.env });
-  const difference = { resource: 'job', name: 'daily', agent: 'Support', field: 'hour', service: '9', manifest: '7' };
-  expect(planned.json()).toMatchObject({ spaces: [{ differences: [difference] }] });
-  expect((await screen(it, 'plan', path)).stdout).toContain('! job "daily" of "Support" hour differs');
-});
-
-test('A command line that means something else is answered with the one to type', async () => {
-  const path = write('a2.yaml', manifest('a2'));
-  const dry = await run(['provision', path, '--dry-run', '-o', 'json']);
-  expect(dry.code).toBe(2);
-  expect(dry.error()).toMatchObject({
-    message: 'Unknown option --dry-run.',
-    hint: 'Use `partnerctl plan <file>`.',
-  });
-});
-
 test('A recorded job that the list does not show any more blocks its space at once: no plan waits for a list', async () => {
   const { it, path } = await edited(withJob('acme'), (text) => text);
   const [job] = (await it.partner('GET', CRON_JOBS)).json.results;
