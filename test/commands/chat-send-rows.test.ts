@@ -140,15 +140,6 @@ describe('invalid rows', () => {
 });
 
 describe('rows that fail', () => {
-  const failingOn = (text: string, status: number) =>
-    answering({
-      'POST *': (request, response, count) => {
-        const isBad = request.json<{ text: string }>().text === text;
-        const step = isBad ? json({ detail: 'no' }, status) : json({ message_id: `m${count}`, created: true }, 201);
-        return step(request, response, count);
-      },
-    });
-
   const ROWS = lines(
     { session_id: 'anna', text: '1' },
     { session_id: 'anna', text: 'bad' },
@@ -157,7 +148,12 @@ describe('rows that fail', () => {
   );
 
   test('hold back only the later rows of their session: exit 10, and a repeat sends the rest in order', async () => {
-    const { send, fake, sent } = await failingOn('bad', 422);
+    const { send, fake, sent } = await answering({
+      'POST *': (request, response, count) => {
+        const refuses = request.json<{ text: string }>().text === 'bad';
+        return (refuses ? json({ detail: 'no' }, 422) : acknowledged)(request, response, count);
+      },
+    });
     const ran = await send(ROWS);
     expect(ran.code).toBe(10);
     expect(statuses(ran)).toEqual(['sent', 'failed', 'not_sent', 'sent']);

@@ -41,7 +41,7 @@ const SIX = [
 const SPACES_DOCUMENT = openApi({ '/automation/spaces/': { get: operation(list(object('space_id', 'name'))) } });
 
 describe('contract show', () => {
-  test('lists every leaf with its value and source, without a service, and only some if that is asked for', async () => {
+  test('lists every leaf with its value and source, without a service, and only some if that is asked for, if there are such', async () => {
     const ran = await run(['contract', 'show', '-o', 'json']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.json()).toContainEqual({
@@ -55,12 +55,8 @@ describe('contract show', () => {
     >();
     expect(history.map(({ leaf }) => leaf)).toContain('messages.history.session_id');
     expect(history.every(({ leaf, source }) => leaf.startsWith('messages.history') && source === 'assumed')).toBe(true);
-  });
-
-  test('rejects a prefix that no leaf has, and suggests what there is', async () => {
-    const ran = await run(['contract', 'show', 'mesages.history']);
-    expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain('Did you mean messages.history?');
+    const none = await run(['contract', 'show', 'mesages.history']);
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean messages.history?') });
   });
 });
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
 import { run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
+import { provision, provisioned } from './provisioning.ts';
 
 /* plan-screens.test.ts has what people see of a plan. */
 
@@ -15,8 +16,7 @@ interface PlanAnswer {
 const plan = ({ env }: Pick<Service, 'env'>, path: string, more: readonly string[] = []) =>
   run(['plan', path, '-o', 'json', '--detailed-exitcode', ...more], { env });
 
-const apply = ({ env }: Service, path: string, more: readonly string[] = []) =>
-  run(['provision', path, '-o', 'json', ...more], { env, random: tinyRandom });
+const apply = (it: Service, path: string, more: readonly string[] = []) => provision([path, ...more], it);
 
 const SUMMARY = { create: 0, change: 0, none: 0, blocked: 0, differences: 0, unmanaged: 0 };
 
@@ -32,15 +32,8 @@ agents:
   - { template_id: tmpl_sales, name: Sales, chat: { name: Web, routing_mode: agent_inbox } }
 `;
 
-/** A provisioned space, and its manifest as an operator changed it. */
-async function applied(change: (text: string) => string = (text) => text) {
-  const it = await service();
-  const path = write('acme.yaml', ACME);
-  expect(await apply(it, path)).toMatchObject({ code: 0, stderr: '' });
-  await it.forget();
-  writeFileSync(path, change(ACME));
-  return { it, path };
-}
+/** ACME, provisioned, and its manifest as an operator changed it. */
+const applied = (change?: (text: string) => string) => provisioned(ACME, change);
 
 describe('a plan', () => {
   test('of a new space shows every request with its fields, and the next runs of jobs', async () => {

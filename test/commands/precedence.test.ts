@@ -32,7 +32,11 @@ describe('settings', () => {
     const third = await run([...args, ...LIST, '-v'], { env: both });
     expect(third.code).toBe(0);
     expect(third.stderr).toMatch(/from --base-url, token from --token-file /);
-    expect([await flag.received(), await environment.received()]).toMatchObject([{ length: 1 }, { length: 1 }]);
+    expect((await run([...args, 'whoami', '-o', 'json'], { env: both })).json()).toMatchObject({
+      base_url_from: '--base-url',
+      token_from: expect.stringMatching(/^--token-file /),
+    });
+    expect([await flag.received(), await environment.received()]).toMatchObject([{ length: 2 }, { length: 1 }]);
     const piped = ['--base-url', sandbox.baseUrl, '--token-file', '-'];
     expect((await run([...LIST, ...piped], { env: both, stdin: `${token}\n` })).code).toBe(0);
   });
@@ -100,23 +104,14 @@ test('A command reads its token once, however often it needs the service.', asyn
   const [agent, count] = [['--agent', 'name:Support', '--space', 'ext:acme-001'], `${file}.count`];
   expect((await run(['provision', write('acme.yaml', manifest('acme-001'))], { env })).code).toBe(0);
   const command = `echo read >> ${count}; cat ${file}`;
-  const login = [
-    'login',
-    '--base-url',
-    sandbox.baseUrl,
-    '--no-verify',
-    '--profile',
-    'vault',
-    '--token-command',
-    command,
-  ];
+  const service = ['--base-url', sandbox.baseUrl, '--no-verify'];
+  const login = ['login', ...service, '--profile', 'vault', '--token-command', command];
   expect((await run(login, { env })).code).toBe(0);
   const job = ['--name', 'daily', '--instructions', 'Sum up.', '--schedule', '0 9 * * *', '--ensure'];
   for (const words of [
     ['chat', 'setup', 'ext:acme-001', 'name:Support'],
     ['chat', 'send', ...agent, '--session', 's1', 'hello'],
     ['cron', 'list', ...agent],
-    ['chat', 'tail', ...agent, '--session', 's1', '--no-follow'],
     ['cron', 'create', ...agent, ...job],
   ]) {
     const piped = await run([...words, '--token-file', '-'], { env, stdin: token });

@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { expect } from 'vitest';
 import { fasterClock, type Ran, type RunOptions, run, tinyRandom } from '../support/run.ts';
-import type { Service } from '../support/service.ts';
+import { type Service, service, write } from '../support/service.ts';
 
 export interface Result {
   readonly source: string;
@@ -34,4 +36,14 @@ export function provision(args: readonly string[], { env }: Service, more: RunOp
     ...more,
     env: { ...env, ...more.env },
   });
+}
+
+/** Provisions a manifest, which is then edited. @returns the service, whose log is empty, and the path of the manifest */
+export async function provisioned(text: string, edit: (text: string) => string = (same) => same) {
+  const it = await service();
+  const path = write('acme.yaml', text);
+  expect(await provision([path], it)).toMatchObject({ code: 0, stderr: '' });
+  await it.forget();
+  writeFileSync(path, edit(text));
+  return { it, path };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createProfileHome, TOKEN } from '../support/profile-home.ts';
 import { run } from '../support/run.ts';
-import { service, write } from '../support/service.ts';
+import { service } from '../support/service.ts';
 
 const WHOAMI = ['whoami', '-o', 'json'];
 
@@ -24,15 +24,6 @@ describe('whoami', () => {
     });
     expect((await received()).map(({ method }) => method)).toEqual(['GET']);
     expect(ran.stdout).not.toContain(token);
-
-    const env = { ...home.env, PARTNER_BASE_URL: 'https://elsewhere.example/v1', PARTNER_TOKEN: TOKEN };
-    const flags = ['--profile', 'acme', '--base-url', sandbox.baseUrl, '--token-file', write('token', token)];
-    expect((await run([...WHOAMI, ...flags], { env })).json()).toMatchObject({
-      profile_from: '--profile',
-      base_url_from: '--base-url',
-      token_status: 'accepted',
-      token_from: expect.stringMatching(/^--token-file /),
-    });
   });
 
   test('exits with 3 if the service rejects the token, if it may read nothing, and if there is none', async () => {
