@@ -23,6 +23,10 @@ async function provision({ env }: Env, path: string): Promise<void> {
 const filesOf = (directory: string) =>
   Object.fromEntries(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), 'utf8')]));
 
+/** Checks the file of the space `acme`. */
+const expectFile = async (directory: string, name: string) =>
+  expect(filesOf(directory)['acme.yaml']).toMatchFileSnapshot(`screens/${name}.yaml`);
+
 interface Row {
   readonly file: string | null;
   readonly external_space_id: string | null;
@@ -85,34 +89,8 @@ describe('an export', () => {
     const [space] = await it.spaces();
     const row = { external_space_id: 'acme', space_id: space?.space_id, agents: 2, jobs: 2, error: null };
     expect((await exportTo(it, out)).json()).toEqual([{ ...row, file: join(out, 'acme.yaml'), status: 'written' }]);
-    expect(filesOf(out)).toEqual({
-      'acme.yaml': `external_space_id: acme
-space:
-  name: Acme
-  description: Old
-  is_org_wide: false
-agents:
-  - template_id: tmpl_sales
-    name: Sales
-  - template_id: tmpl_support
-    name: Support
-    chat:
-      name: Web
-      reply_capable: true
-      routing_mode: agent_inbox
-    cron:
-      - name: daily
-        instructions: Look.
-        schedule: 0 9 * * 1-5
-        timezone: Europe/Berlin
-      - name: hourly
-        instructions: |-
-          Say $\${NAME}:
-          Now.
-        schedule: 0 * * * *
-        timezone: UTC
-`,
-    });
+    expect(Object.keys(filesOf(out))).toEqual(['acme.yaml']);
+    await expectFile(out, 'export');
     const people = await run(['export', '--out', tempDirectory()], { env: it.env, columns: 120 });
     expect(people.stderr).toContain('1 written.');
   });
@@ -208,27 +186,6 @@ describe('what no manifest can describe', () => {
     { cron_job_id: 'j5', agent_id: 'a1', name: 'twice', schedule, instructions: 'Look.' },
     { cron_job_id: 'j6', agent_id: 'a4', name: 'other', schedule, instructions: 'Look.' },
   ];
-  const ACME_FILE = `external_space_id: acme
-space:
-  name: Acme
-agents:
-  - template_id: (not shown)
-    name: Support
-    cron:
-      - name: daily
-        instructions: (not shown)
-        schedule: 0 9 * * *
-        timezone: UTC
-      - name: secret
-        instructions: (not shown)
-        schedule: 0 9 * * *
-        timezone: UTC
-  - template_id: tmpl_sales
-    name: Twin
-ignore:
-  - resource: agent
-    name: a4
-`;
 
   test('is a placeholder, a row that says why, or not in the manifest, in whatever order it is listed; and the plan has nothing to do', async () => {
     const { env } = await fakeOf(spaces, { ...agents, s4: agents.s1 }, jobs);
@@ -240,7 +197,8 @@ ignore:
       { status: 'left_out', file: null, error: { message: expect.stringContaining('s3 has no agents') } },
       { status: 'left_out', file: null, error: { message: expect.stringContaining('s2 has no external_space_id') } },
     ]);
-    expect(filesOf(out)).toEqual({ 'acme.yaml': ACME_FILE });
+    expect(Object.keys(filesOf(out))).toEqual(['acme.yaml']);
+    await expectFile(out, 'export-not-shown');
     const planned = await plan({ env }, out);
     expect(planned.code).toBe(0);
     expect(planned.json()).toMatchObject({ summary: { none: 1, differences: 0, unmanaged: 4 } });
@@ -259,7 +217,7 @@ ignore:
     const reversed = { ...agents, s1: agents.s1.toReversed() };
     const other = await fakeOf(spaces.toReversed(), reversed, jobs.toReversed());
     await run(['export', '--out', out, '--update', 'ext:acme'], other);
-    expect(filesOf(out)).toEqual({ 'acme.yaml': ACME_FILE });
+    await expectFile(out, 'export-not-shown');
   });
 
   test('stays in a file that is updated, with the chat that the list does not mention, and the file where it is', async () => {
@@ -289,26 +247,7 @@ agents:
 });
 
 describe('export --update', () => {
-  const MINE = `# Our best customer.
-external_space_id: \${ID:-acme}   # from CRM
-space:
-  name: "Acme" # as in the contract
-  description: \${TEXT}
-ignore:
-- { resource: agent, name: Old bot }
-
-agents:
-# The first line of support.
-- template_id: tmpl_support
-  name: Support
-  chat: { name: Web }
-  cron:
-  - name: hourly
-    instructions: "Say $\${NAME}:\\nNow."
-    schedule: { minute: 0, hour: '*' }
-  - { name: daily, instructions: Look., schedule: '0 9 * * mon-fri', timezone: europe/berlin } # early
-- { template_id: tmpl_sales, name: Sales }
-`;
+  const MINE = readFileSync(new URL('screens/export-mine.yaml', import.meta.url), 'utf8');
   const update = (it: Env, out: string) => exportTo(it, out, '--update', '--var', 'TEXT=Old');
   const planMine = ({ env }: Env, out: string) =>
     run(['plan', out, '--detailed-exitcode', '--var', 'TEXT=Old'], { env });
@@ -333,30 +272,7 @@ agents:
     });
     write('acme.yaml', MINE, out);
     expect((await update(it, out)).json()).toMatchObject([{ status: 'updated', error: null }]);
-    expect(filesOf(out)).toEqual({
-      'acme.yaml': `# Our best customer.
-external_space_id: \${ID:-acme} # from CRM
-space:
-  name: "Acme Inc." # as in the contract
-  description: \${TEXT}
-ignore:
-- { resource: agent, name: Old bot }
-
-agents:
-# The first line of support.
-- template_id: tmpl_support
-  name: Support
-  chat: { name: Phone }
-  cron:
-  - { name: daily, instructions: "Look at $\${X}.", schedule: '30 8 * * 1-5', timezone: europe/berlin } # early
-  - name: new
-    instructions: Go.
-    schedule: 0 1 * * *
-    timezone: UTC
-- template_id: tmpl_billing
-  name: Billing
-`,
-    });
+    await expectFile(out, 'export-updated');
     expect(await planMine(it, out)).toMatchObject({ code: 0 });
     expect((await update(it, out)).json()).toMatchObject([{ status: 'unchanged' }]);
   });

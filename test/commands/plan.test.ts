@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
-import { run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { provision, provisioned } from './provisioning.ts';
 
@@ -39,53 +39,14 @@ describe('a plan', () => {
   test('of a new space shows every request with its fields, and the next runs of jobs', async () => {
     const it = await service();
     const path = write('acme.yaml', ACME);
-    const ran = await plan(it, path);
+    const argv = ['plan', path, '-o', 'json', '--detailed-exitcode'];
+    const ran = await run(argv, { env: it.env, clock: fastClock(Date.UTC(2026, 10, 23, 9)) });
     expect(ran).toMatchObject({
       code: 12,
       stderr: expect.stringMatching(/^note: There is no state yet: .*\nexit 12: changes are pending in 1 space\n$/),
     });
-    const { spaces, summary } = ran.json<PlanAnswer>();
-    expect(summary).toEqual({ ...SUMMARY, create: 1 });
-    expect(spaces).toEqual([
-      {
-        source: `${path}:1`,
-        external_space_id: 'acme',
-        space_id: null,
-        action: 'create',
-        actions: [
-          { op: 'create_space', name: 'Acme', description: 'Support for Acme', is_org_wide: false },
-          {
-            op: 'install_agent',
-            name: 'Support',
-            template_id: 'tmpl_support',
-            auto_create_api_chat: true,
-            api_chat_routing_mode: 'session_workflow',
-          },
-          { op: 'install_agent', name: 'Sales', template_id: 'tmpl_sales' },
-          {
-            op: 'setup_chat',
-            name: 'Sales',
-            source_name: 'Web',
-            reply_capable: true,
-            routing_mode: 'agent_inbox',
-          },
-          {
-            op: 'create_job',
-            name: 'daily',
-            agent: 'Support',
-            schedule: {
-              type: 'cron',
-              data: { minute: '0', hour: '18', day_of_week: '1-5' },
-              timezone: 'Europe/Berlin',
-            },
-            in_words: 'At 18:00, Monday through Friday (Europe/Berlin)',
-            next_runs: [expect.any(String), expect.any(String), expect.any(String)],
-          },
-        ],
-        differences: [],
-        unmanaged: [],
-      },
-    ]);
+    const shown = JSON.stringify(ran.json(), null, 2).replace(path, 'acme.yaml');
+    await expect(`${shown}\n`).toMatchFileSnapshot('screens/plan-new.json');
     expect(await it.posts()).toEqual([]);
   });
 
