@@ -4,28 +4,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Fleet, fleets, writeFleet } from '../support/fleet.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { fasterClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fasterClock, type Ran, run, tempDirectory } from '../support/run.ts';
 import { manifest, PROVISION, type Service, service, write } from '../support/service.ts';
-
-interface Applied {
-  readonly results: readonly { readonly external_space_id: string; readonly status: string }[];
-}
-
-const command = ({ env }: Pick<Service, 'env'>, ...argv: string[]): Promise<Ran> =>
-  run(argv, { env, clock: fasterClock(), random: tinyRandom });
-
-/** Plans a file, and returns the path of the plan. */
-async function planned(it: Service, path: string): Promise<string> {
-  const out = join(tempDirectory(), 'plan.json');
-  const ran = await command(it, 'plan', path, '--out', out);
-  expect(ran.code, ran.stderr).toBe(0);
-  return out;
-}
+import { type Answer, command, planned } from './provisioning.ts';
 
 const apply = (it: Service, plan: string, ...more: string[]) => command(it, 'apply', plan, '-o', 'json', ...more);
 
 const statuses = (ran: Ran) =>
-  Object.fromEntries(ran.json<Applied>().results.map(({ external_space_id, status }) => [external_space_id, status]));
+  Object.fromEntries(ran.json<Answer>().results.map(({ external_space_id, status }) => [external_space_id, status]));
 
 const JOB = "{ name: daily, instructions: Sum up., schedule: '0 9 * * *' }";
 const withJob = (id: string) => manifest(id).replace('"Support" }', `"Support", chat: {}, cron: [${JOB}] }`);

@@ -7,11 +7,8 @@ import { manualSignals, type Ran, type RunOptions, run, tempDirectory, withDefau
 import { service, write } from '../support/service.ts';
 
 interface RowJson {
-  readonly line: number;
-  readonly message_id: string | null;
-  readonly created: boolean | null;
   readonly status: string;
-  readonly error: { readonly message: string } | null;
+  readonly [key: string]: unknown;
 }
 
 const lines = (...rows: readonly unknown[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
@@ -157,9 +154,8 @@ describe('rows that fail', () => {
     const ran = await send(ROWS);
     expect(ran.code).toBe(10);
     expect(statuses(ran)).toEqual(['sent', 'failed', 'not_sent', 'sent']);
-    const [, failed, held] = ran.json<RowJson[]>();
-    expect(failed?.error).toMatchObject({ status: 422 });
-    expect(held?.error?.message).toBe('Not sent, because line 2 failed.');
+    const held = { message: 'Not sent, because line 2 failed.' };
+    expect(ran.json()).toMatchObject([{}, { error: { status: 422 } }, { error: held }, {}]);
     expect(ran.error()).toMatchObject({
       type: 'partial_failure',
       message: '1 of 4 messages failed.',

@@ -27,12 +27,7 @@ const filesOf = (directory: string) =>
 const expectFile = async (directory: string, name: string) =>
   expect(filesOf(directory)['acme.yaml']).toMatchFileSnapshot(`screens/${name}.yaml`);
 
-interface Row {
-  readonly file: string | null;
-  readonly external_space_id: string | null;
-  readonly status: string;
-  readonly error: { readonly type: string; readonly message: string; readonly hint: string | null } | null;
-}
+type Row = Readonly<Record<'external_space_id' | 'status', string>>;
 
 const statuses = (rows: readonly Row[]) => rows.map(({ external_space_id: id, status }) => `${id} ${status}`);
 

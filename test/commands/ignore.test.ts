@@ -60,6 +60,13 @@ describe('what a manifest ignores', () => {
     expect(await it.posts()).toEqual([]);
   });
 
+  test('stays beside a job of another name with the same text, which would be taken for it, renamed', async () => {
+    const { it } = await provisioned(fleetYaml([ACTUAL]));
+    const text = fleetYaml([ACTUAL]).replace('weekly', 'monthly');
+    expect((await plan(it, text)).code).toBe(5);
+    expect((await plan(it, `${text}${IGNORED}`)).code).toBe(12);
+  });
+
   test('is checked as the rest of the manifest, and is part of the JSON Schema', async () => {
     const wrong = write('acme.yaml', `${fleetYaml([WANTED])}ignore: [{ resource: bot, nam: x }]\n`);
     const checked = await run(['provision', wrong, '--check']);

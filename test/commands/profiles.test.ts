@@ -191,36 +191,20 @@ describe('profiles', () => {
   });
 });
 
-describe('the one file of an earlier version', () => {
-  /** A home with such a file, for the profiles `acme`, which is current, and `globex`. */
-  function oldHome() {
-    const home = createProfileHome();
-    mkdirSync(home.config, { mode: 0o700 });
-    const old = join(home.config, 'config.json');
-    const profile = { base_url: BASE, token: TOKEN };
-    writeFileSync(old, JSON.stringify({ current: 'acme', profiles: { acme: profile, globex: profile } }), {
-      mode: 0o600,
-    });
-    return { ...home, old, profile };
-  }
-
-  test('is read, and left alone by commands that only read', async () => {
-    const { env, old, path } = oldHome();
-    const shown = await run(['profile', 'show', '-o', 'json'], { env });
-    expect(shown.json()).toMatchObject({ name: 'acme', base_url: BASE, token: 'stored', current: true, file: old });
-    const listed = (await run(['profile', 'list', '-o', 'json'], { env })).json<{ name: string }[]>();
-    expect(listed.map(({ name }) => name)).toEqual(['acme', 'globex']);
-    expect(existsSync(path)).toBe(false);
+test('The one file of an earlier version is read, and taken over with its tokens by the first command that changes a profile', async () => {
+  const { env, config, path, read } = createProfileHome();
+  mkdirSync(config, { mode: 0o700 });
+  const old = join(config, 'config.json');
+  const profile = { base_url: BASE, token: TOKEN };
+  writeFileSync(old, JSON.stringify({ current: 'acme', profiles: { acme: profile, globex: profile } }), {
+    mode: 0o600,
   });
-
-  test.each([
-    ['logout', { acme: { base_url: BASE } }],
-    ['profile remove acme', { acme: undefined, '.current': { current: 'default' } }],
-  ])('is taken over by %s, and removed with its tokens', async (words, changed) => {
-    const home = oldHome();
-    expect((await run(words.split(' '), { env: home.env })).code).toBe(0);
-    const before = { '.current': { current: 'acme' }, acme: home.profile, globex: home.profile };
-    expect(home.read()).toEqual(JSON.parse(JSON.stringify({ ...before, ...changed })));
-    expect(readdirSync(home.config)).toEqual(['profiles']);
-  });
+  const shown = await run(['profile', 'show', '-o', 'json'], { env });
+  expect(shown.json()).toMatchObject({ name: 'acme', base_url: BASE, token: 'stored', current: true, file: old });
+  const listed = (await run(['profile', 'list', '-o', 'json'], { env })).json<{ name: string }[]>();
+  expect(listed.map(({ name }) => name)).toEqual(['acme', 'globex']);
+  expect(existsSync(path)).toBe(false);
+  expect((await run(['logout'], { env })).code).toBe(0);
+  expect(read()).toEqual({ '.current': { current: 'acme' }, acme: { base_url: BASE }, globex: profile });
+  expect(readdirSync(config)).toEqual(['profiles']);
 });

@@ -199,27 +199,14 @@ test('--timeout ends a run against a service that never responds to a write', as
   expect(ran.error().type).toBe('service');
 });
 
-const AGENT = { name: 'Support', template_id: 'tmpl_support' };
-const LISTED = { space_id: 's-1', external_space_id: 'acme', name: 'Space acme' };
-
-/** Provisions the space `s-1` with the agent `a-1`, and then again where the lists show these. @returns the last results */
-async function provisionAgain(space: object, ...agents: readonly object[]) {
-  const created = { space_id: 's-1', agents: [{ agent_id: 'a-1', ...AGENT }] };
-  const service = await startFakeService({ 'GET *': json([]), 'POST *': json(created, 201) });
+test('A space that is listed with another spelling of its external_space_id is known by its recorded space_id', async () => {
+  const agents = [{ agent_id: 'a-1', name: 'Support', template_id: 'tmpl_support' }];
+  const service = await startFakeService({ 'GET *': json([]), 'POST *': json({ space_id: 's-1', agents }, 201) });
   const env = { HOME: tempDirectory() };
   const again = () => partnerctl(service.baseUrl, ['provision', '-', '-o', 'json'], { env, stdin: manifest('acme') });
   expect((await again()).code).toBe(0);
-  service.respond({ 'GET /automation/spaces/': json([space]), 'GET *': json(agents) });
-  return (await again()).json<Answer>().results;
-}
-
-test('A second agent of the same name and template is not taken for the recorded one, although it is listed first', async () => {
-  const results = await provisionAgain(LISTED, { agent_id: 'a-7', ...AGENT }, { agent_id: 'a-1', ...AGENT });
-  expect(results).toMatchObject([{ status: 'unchanged', agents: [{ agent_id: 'a-1' }] }]);
-});
-
-test('A space that is listed with another spelling of its external_space_id is known by its recorded space_id', async () => {
-  const results = await provisionAgain({ ...LISTED, external_space_id: 'ACME' }, { agent_id: 'a-1', ...AGENT });
+  const listed = { space_id: 's-1', external_space_id: 'ACME', name: 'Space acme' };
+  service.respond({ 'GET /automation/spaces/': json([listed]), 'GET *': json(agents) });
   const differences = [{ field: 'external_space_id', service: 'ACME', manifest: 'acme' }];
-  expect(results).toMatchObject([{ status: 'unchanged', space_id: 's-1', differences }]);
+  expect((await again()).json()).toMatchObject({ results: [{ status: 'unchanged', space_id: 's-1', differences }] });
 });

@@ -7,12 +7,6 @@ import { startReceiver, verify } from '../support/webhooks.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 
-interface Shown {
-  readonly delivery_id: string;
-  readonly status: string;
-  readonly url: string;
-}
-
 /** A sandbox with a webhook, and a function that triggers a delivery. */
 async function startWith(options: Parameters<typeof startSandbox>[0] = {}) {
   const sandbox = await startSandbox(options);
@@ -32,7 +26,7 @@ test('webhook trigger delivers a made-up message, signed with the secret of the 
   const sent = JSON.parse(received?.body ?? '');
   expect(sent.data.text).toBe('Hi');
   expect(received && verify(received, sandbox.webhookSecret ?? '')).toEqual(sent);
-  expect(ran.json<Shown>()).toMatchObject({ delivery_id: received?.id, url: receiver.url, status: 'delivered' });
+  expect(ran.json()).toMatchObject({ delivery_id: received?.id, url: receiver.url, status: 'delivered' });
   // With --source, the message is in the session, too.
   const chat = await createChat(connectTo(sandbox));
   const inSession = ['--source', chat.source_id, '--session', 's7', '--text', 'Kept'];
@@ -58,7 +52,7 @@ test('webhook trigger exits with 8 when the receiver does not accept the deliver
   const { trigger } = await startWith({ webhook: { url: receiver.url } });
   const ran = await trigger();
   expect(ran.code).toBe(8);
-  expect(ran.json<Shown>()).toMatchObject({ delivery_id: receiver.received[0]?.id, status: 'pending' });
+  expect(ran.json()).toMatchObject({ delivery_id: receiver.received[0]?.id, status: 'pending' });
   expect(ran.error()).toMatchObject({
     type: 'service',
     message: 'The receiver did not accept the delivery.',

@@ -69,7 +69,7 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: 'state show', sends: 'nothing' },
   { words: 'state verify', sends: 'nothing' },
   { words: 'state init', sends: 'nothing' },
-  { words: 'state copy {directory}/state.jsonl {directory}/copy.jsonl', sends: 'nothing', after: PROVISION_NEW },
+  { words: 'state copy {directory}/state.jsonl {directory}/copy.jsonl', sends: 'nothing', after: 'upload {note.txt}' },
   { words: 'upload {note.txt}', sends: 'writes' },
   { words: 'upload {note.txt} --as document', sends: 'writes' },
   { words: 'upload {note.txt} {rows.ndjson} {new.yaml}', sends: 'writes' },
