@@ -95,8 +95,8 @@ test('Completion offers what may stand at the cursor, and leaves files to the sh
 });
 
 describe('live ids', () => {
-  test('are those that were listed last, with their names, and nothing is requested at a Tab', async () => {
-    const { env, requests } = await listed();
+  test('are those that were listed last at this service, with their names, in private files, and nothing is requested at a Tab', async () => {
+    const { env, HOME, baseUrl, requests } = await listed();
     const count = requests.length;
     expect(await offered(env, 'agents', 'list', 's')).toMatchObject({
       lines: ['s1\tAcme', `s2\t${NAME}`, 's3\ttwo\\nlines'],
@@ -110,15 +110,23 @@ describe('live ids', () => {
     expect(await offered(env, 'chat', 'test', '--only', '')).toMatchObject({ lines: ['acme\tAcme'] });
     expect(await offered(env, 'cron', 'adopt', '')).toMatchObject({ lines: ['cron_1\tdaily', 'cron_2\tweekly'] });
     expect(requests).toHaveLength(count);
-  });
-
-  test('are also those that a filter has left out, since a list of some is not all', async () => {
-    const { env } = await listed();
-    expect(await run(['cron', 'list', '--space', 'ext:acme', '--query', '[].cron_job_id'], { env })).toMatchObject({
-      code: 0,
-      stdout: 'cron_1\n',
-    });
+    const elsewhere = { ...env, PARTNER_BASE_URL: 'https://api.example.com/v1' };
+    expect((await offered(elsewhere, 'agents', 'list', '')).values).toEqual([]);
+    expect((await offered(elsewhere, 'agents', 'list', '--base-url', baseUrl, '')).values).toContain('s1');
+    // A list of some is not all.
+    expect((await run(['cron', 'list', '--space', 'ext:acme', '--query', '[].cron_job_id'], { env })).stdout).toBe(
+      'cron_1\n',
+    );
     expect((await offered(env, 'cron', 'forget', '')).values).toEqual(['cron_1', 'cron_2']);
+    const directory = join(HOME, '.cache', 'partnerctl', 'words');
+    for (const path of readdirSync(directory).map((name) => join(directory, name))) {
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+      expect(readFileSync(path, 'utf8')).not.toContain('pat_');
+    }
+    expect(await run(['spaces', 'list'], { env: { ...env, XDG_CACHE_HOME: '/dev/null' } })).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
   });
 
   test('are offered wherever help has a value of their kind: each kind is stored by a list', async () => {
@@ -138,24 +146,6 @@ describe('live ids', () => {
         expect(values.length, `${command} ${before.join(' ')} <${name}>`).toBeGreaterThan(0);
       }
     }
-  });
-
-  test('are those of the service and the profile of the line', async () => {
-    const { env, baseUrl } = await listed();
-    const elsewhere = { ...env, PARTNER_BASE_URL: 'https://api.example.com/v1' };
-    expect((await offered(elsewhere, 'agents', 'list', '')).values).toEqual([]);
-    expect((await offered(elsewhere, 'agents', 'list', '--base-url', baseUrl, '')).values).toContain('s1');
-  });
-
-  test('are in files that only their owner can read and that hold no token, if they can be written', async () => {
-    const { HOME, env } = await listed();
-    const directory = join(HOME, '.cache', 'partnerctl', 'words');
-    for (const path of readdirSync(directory).map((name) => join(directory, name))) {
-      expect(statSync(path).mode & 0o777).toBe(0o600);
-      expect(readFileSync(path, 'utf8')).not.toContain('pat_');
-    }
-    const unwritable = { ...env, XDG_CACHE_HOME: '/dev/null' };
-    expect(await run(['spaces', 'list'], { env: unwritable })).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('include the profiles, with their services', async () => {
