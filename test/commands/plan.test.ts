@@ -46,26 +46,24 @@ describe('a plan', () => {
       stderr: expect.stringMatching(/^note: There is no state yet: .*\nexit 12: changes are pending in 1 space\n$/),
     });
     const shown = JSON.stringify(ran.json(), null, 2).replace(path, 'acme.yaml');
-    await expect(`${shown}\n`).toMatchFileSnapshot('screens/plan-new.json');
+    await expect(`${shown}\n`).toMatchFileSnapshot('screens/plan-json.txt');
     expect(await it.posts()).toEqual([]);
   });
 
-  test('is the same in a pipe as in a terminal, and says in one line on stderr why it exits with 13', async () => {
-    const { it, path } = await applied((text) => text.replace('name: Acme,', 'name: Acme Corp,'));
-    const planned = await plan(it, path);
-    expect(planned).toMatchObject({ code: 13, stderr: 'exit 13: 1 difference cannot be changed through the API\n' });
-    const shown = async (columns?: number) =>
-      (await run(['plan', path, '--color', 'never'], { env: it.env, columns })).stdout;
-    expect(await shown()).toBe(await shown(1_000));
-  });
-
-  test('is empty, and takes one line, if everything is provisioned already', async () => {
+  test('is empty, and takes one line, if everything is provisioned already; else stderr says in one line why it exits with 13', async () => {
     const { it, path } = await applied();
     const ran = await plan(it, path);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.json()).toMatchObject({ spaces: [{ action: 'none', actions: [] }], summary: { ...SUMMARY, none: 1 } });
     const { stdout } = await run(['plan', path], { env: it.env, columns: 80 });
     expect(stdout).toMatch(/^.*Plan: 1 space unchanged\..*\n$/);
+    writeFileSync(path, ACME.replace('name: Acme,', 'name: Acme Corp,'));
+    const planned = await plan(it, path);
+    expect(planned).toMatchObject({ code: 13, stderr: 'exit 13: 1 difference cannot be changed through the API\n' });
+    const shown = async (columns?: number) =>
+      (await run(['plan', path, '--color', 'never'], { env: it.env, columns })).stdout;
+    // A pipe gets the same as a terminal.
+    expect(await shown()).toBe(await shown(1_000));
   });
 
   test('has the differences that no call can change: exit 13, and 12 while changes are pending', async () => {
@@ -150,12 +148,6 @@ describe('an agent that was edited in the manifest', () => {
       (text) => text.replace('name: Sales', 'name: Vertrieb'),
       { agent: 'Vertrieb', field: 'name', before: 'Sales', after: 'Vertrieb' },
       'name differs: the service has "Sales", the manifest has "Vertrieb".',
-    ],
-    [
-      'in other case',
-      (text) => text.replace('name: Sales', 'name: sales'),
-      { agent: 'sales', field: 'name', before: 'Sales', after: 'sales' },
-      'name differs: the service has "Sales", the manifest has "sales".',
     ],
     [
       'with another template',

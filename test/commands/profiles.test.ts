@@ -37,7 +37,7 @@ describe('login', () => {
     expect(home.read().default?.token).toBe(token);
   });
 
-  test('reads the token from --token-file, from PARTNER_TOKEN, or from standard input, in this order', async () => {
+  test('reads the token from --token-file, PARTNER_TOKEN, or standard input, in this order, and warns, even with -q, of one that it passes over', async () => {
     const file = write('token', `${TOKEN}\n`);
     for (const [args, env, stdin] of [
       [['--token-file', '-'], { PARTNER_TOKEN: 'another' }, TOKEN],
@@ -45,11 +45,14 @@ describe('login', () => {
       [[], { PARTNER_TOKEN: TOKEN }, 'another'],
     ] as const) {
       const home = createProfileHome();
-      const login = ['login', '--base-url', BASE, '--no-verify', ...args];
+      const login = ['login', '-q', '--base-url', BASE, '--no-verify', ...args];
       const ran = await run(login, { env: { ...home.env, ...env }, stdin });
       expect(ran.code).toBe(0);
       expect(home.read().default).toEqual({ base_url: BASE, token: TOKEN });
       expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
+      const passesOver = args.length === 0 && stdin !== '';
+      const warning = /^warning: Storing the token from PARTNER_TOKEN\. .*--token-file <path\|->\.\n/;
+      expect(warning.test(ran.stderr)).toBe(passesOver);
     }
   });
 
@@ -79,14 +82,6 @@ describe('login', () => {
     const named = await run([...login, '--profile', 'live'], { env: home.env, stdin: 'pat_of-another-service' });
     expect(named).toMatchObject({ code: 0, stderr: '' });
     expect(home.read().live).toEqual({ base_url: other, token: 'pat_of-another-service' });
-  });
-
-  test('warns, even with -q, that the token of PARTNER_TOKEN is stored in place of one on standard input', async () => {
-    const home = createProfileHome();
-    const login = ['login', '-q', '--no-verify', '--base-url', BASE];
-    const ran = await run(login, { env: { ...home.env, PARTNER_TOKEN: TOKEN }, stdin: 'another' });
-    const stderr = /^warning: Storing the token from PARTNER_TOKEN\. .*--token-file <path\|->\.\n$/;
-    expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(stderr) });
   });
 
   test('stores nothing, without a prompt, if it gets no valid token or no valid service', async () => {

@@ -189,16 +189,6 @@ describe('a failure', () => {
   });
 });
 
-test('--timeout ends a run against a service that never responds to a write', async () => {
-  const it = await service();
-  await it.faults({ kind: 'stall', on: POST });
-  const ran = await run(['provision', write('a.yaml', manifest('a')), '--timeout', '2s', '-o', 'json'], {
-    env: it.env,
-  });
-  expect(ran.code, ran.stderr).toBe(8);
-  expect(ran.error().type).toBe('service');
-});
-
 test('A space that is listed with another spelling of its external_space_id is known by its recorded space_id', async () => {
   const agents = [{ agent_id: 'a-1', name: 'Support', template_id: 'tmpl_support' }];
   const service = await startFakeService({ 'GET *': json([]), 'POST *': json({ space_id: 's-1', agents }, 201) });
