@@ -211,8 +211,9 @@ describe('what no manifest can describe', () => {
     );
     const reversed = { ...agents, s1: agents.s1.toReversed() };
     const other = await fakeOf(spaces.toReversed(), reversed, jobs.toReversed());
-    await run(['export', '--out', out, '--update', 'ext:acme'], other);
-    await expectFile(out, 'export-not-shown');
+    const again = tempDirectory();
+    await run(['export', '--out', again, 'ext:acme'], other);
+    await expectFile(again, 'export-not-shown');
   });
 
   test('stays in a file that is updated, with the chat that the list does not mention, and the file where it is', async () => {
