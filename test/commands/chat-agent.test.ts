@@ -16,15 +16,11 @@ async function startChat(agent: Record<string, unknown> = {}) {
 const SPACES = '/v1/automation/spaces/';
 
 describe('a chat selected by --agent', () => {
-  test('is looked up in the list of spaces and that of the agents', async () => {
+  test('is looked up in the lists of spaces and agents, or named by its agent_id alone, and must be in the space if one is given', async () => {
     const { it, chat, send, space } = await startChat();
     expect(await send('--agent', 'name:Support', '--space', space)).toMatchObject({ code: 0, stderr: '' });
     const paths = (await it.received()).map(({ path }) => path);
     expect(paths).toEqual([SPACES, `${SPACES}${chat.space_id}/agents/`, `/v1${MESSAGE}`]);
-  });
-
-  test('may be named by its agent_id alone, and must be in the space if one is given', async () => {
-    const { it, chat, send, space } = await startChat();
     expect(await send('--agent', chat.agent_id)).toMatchObject({ code: 0, stderr: '' });
     expect(await send('--agent', chat.agent_id, '--space', space)).toMatchObject({ code: 0, stderr: '' });
     await it.admin('POST', '/spaces', { count: 1, prefix: 'other' });

@@ -79,38 +79,24 @@ describe('chat send', () => {
   });
 });
 
-describe('an error of chat send', () => {
-  test('prints the id and a command that resends without a duplicate', async () => {
-    const { it, env, to, chat } = await startChat();
-    await it.faults({ kind: 'status', status: 401, on: `POST ${MESSAGE}`, stage: 'after' });
-    const text = "it's\n“two” lines";
-    const ran = await run([...to, text, '--wait', '--retries', '1', '-o', 'json'], { env, random: tinyRandom });
-    expect(ran).toMatchObject({ code: 3, stdout: '' });
-    const { hint, details } = ran.error();
-    const { external_message_id } = details as { external_message_id: string };
-    const args = commandIn(hint);
-    expect(args).toEqual([...to, '--external-id', external_message_id, '--wait', text]);
-    await it.faults();
-    const again = await run([...args, '-o', 'json'], { env, clock: fasterClock() });
-    expect(again.code).toBe(0);
-    expect((await chat.history()).filter(({ role }) => role === 'user')).toMatchObject([{ text, external_message_id }]);
-  });
-
-  test('prints a usable command for standard input, files, and text with control characters', async () => {
-    const { it, env, to } = await startChat();
-    await it.faults({ kind: 'status', status: 400, on: `POST ${MESSAGE}` });
-    const file = write('a b.txt', 'x');
-    for (const [args, command] of [
-      [['-', '--external-id', 'e 1'], /--external-id 'e 1' -\s.*standard input/],
-      [['--text-file', file], /--external-id \S+ --text-file '.*a b\.txt'/],
-      [['x\u001b[2J'], /--external-id \S+ -\s.*with the same text on standard input/],
-      [['--', '--wait'], /--external-id \S+ -- --wait\n/],
-    ] as const) {
-      const ran = await run([...to, ...args], { env, stdin: 'x' });
-      expect(ran.stderr).toMatch(command);
-      expect(ran.stderr).not.toContain('\u001b');
-    }
-  });
+test('an error of chat send prints a command that sends the same text again, also from standard input and files', async () => {
+  const { it, env, to } = await startChat();
+  await it.faults({ kind: 'status', status: 400, on: `POST ${MESSAGE}` });
+  const file = write('a b.txt', 'x');
+  const text = "it's\n“two” lines";
+  const refused = await run([...to, text, '--wait', '-o', 'json'], { env });
+  const { hint, details } = refused.error();
+  expect(commandIn(hint)).toEqual([...to, '--external-id', Object(details).external_message_id, '--wait', text]);
+  for (const [args, command] of [
+    [['-', '--external-id', 'e 1'], /--external-id 'e 1' -\s.*standard input/],
+    [['--text-file', file], /--external-id \S+ --text-file '.*a b\.txt'/],
+    [['x\u001b[2J'], /--external-id \S+ -\s.*with the same text on standard input/],
+    [['--', '--wait'], /--external-id \S+ -- --wait\n/],
+  ] as const) {
+    const ran = await run([...to, ...args], { env, stdin: 'x' });
+    expect(ran.stderr).toMatch(command);
+    expect(ran.stderr).not.toContain('\u001b');
+  }
 });
 
 describe('chat send --wait', () => {

@@ -2,9 +2,9 @@ import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
+import { createProfileHome } from '../support/profile-home.ts';
 import { fastClock, fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
-import { createProfileHome, storeProfile } from './profile-home.ts';
 
 /** How the agents of the sandbox reply. */
 const SCRIPT = [
@@ -122,7 +122,7 @@ describe('chat test', () => {
     ]);
   });
 
-  test('A file with mistakes is refused with all of them, and nothing is sent', async () => {
+  test('A file with mistakes is refused with all of them, and nothing is sent; --schema says what it may have', async () => {
     const { hold, it } = await startAgent();
     const { length: before } = await it.posts();
     const ran = await hold(
@@ -142,28 +142,10 @@ describe('chat test', () => {
     const places = (ran.error().details as { problems: { line: number }[] }).problems.map(({ line }) => line);
     expect(places).toEqual([3, 5, 6, 8, 9]);
     expect(await it.posts()).toHaveLength(before);
+    expect((await run(['chat', 'test', '--schema'])).json()).toMatchObject({ type: 'object', required: ['turns'] });
   });
 
-  test('With manifests, each conversation is held with the agent of every space that is selected', async () => {
-    const { env } = await startAgent();
-    const spaces = ['acme-001', 'acme-002', 'beta-001'];
-    const chat = (id: string): string => manifest(id).replace('"Support" }', '"Support", chat: {} }');
-    const file = write('fleet.yaml', spaces.map(chat).join('---\n'));
-    expect((await run(['provision', file], { env })).code).toBe(0);
-    const tests = write('smoke.yaml', talk('My invoice.', 'contains: invoice'));
-    const command = ['chat', 'test', tests, '--agent', 'name:Support', '--manifests', file];
-    const all = await run([...command, '-o', 'json', '--query', 'results[].[external_space_id, agent, status]'], {
-      env,
-    });
-    expect(all.code, all.stderr).toBe(0);
-    expect(all.json()).toEqual(spaces.map((id) => [id, 'Support', 'passed']));
-    const some = await run([...command, '--only', 'acme-*', '--exclude', '*-002', '-o', 'tsv'], { env });
-    expect(some.stdout.split('\n').slice(0, -1)).toHaveLength(1);
-    const none = await run([...command, '--only', 'gamma-*'], { env });
-    expect(none).toMatchObject({ code: 2, stdout: '' });
-  });
-
-  test('An agent that a space lacks is named before anything is asked or sent, and the others are tested', async () => {
+  test('With manifests, each conversation is held with the agent of every space that is selected; one that a space lacks is named before anything is asked or sent', async () => {
     const { it, env } = await startAgent();
     const fleet = ['acme-001', 'acme-002'].map((id) => manifest(id).replace('"Support" }', '"Support", chat: {} }'));
     expect((await run(['provision', write('fleet.yaml', fleet.join('---\n'))], { env })).code).toBe(0);
@@ -177,22 +159,23 @@ describe('chat test', () => {
     expect(planned).toMatchObject({ code: 4, stderr: expect.stringContaining(lacking) });
     expect(planned.json()).toEqual({ conversations: 1, spaces: 3, sessions: 4 });
     const home = createProfileHome();
-    await storeProfile(home, 'live', it.sandbox.baseUrl, it.token);
-    expect((await run(['profile', 'protect', 'live'], { env: home.env })).code).toBe(0);
+    home.store('live', it.sandbox.baseUrl, it.token, { protected: true });
     const asked = await run(command, { env: home.env });
     expect(asked.code).toBe(2);
     expect(asked.stderr).toMatch(/new-001.*1 conversation in 3 spaces: 4 sessions\..*Profile "live" is protected/s);
+    expect(await run([...command, '--only', 'gamma-*'], { env })).toMatchObject({ code: 2, stdout: '' });
     expect(await it.posts()).toHaveLength(before);
 
-    const ran = await run([...command, '--query', 'results[].[external_space_id, agent, status]', '-o', 'json'], {
-      env,
-    });
+    const shown = ['--query', 'results[].[external_space_id, agent, status]', '-o', 'json'];
+    const ran = await run([...command, '--exclude', '*-002', ...shown], { env });
     expect(ran.code, ran.stderr).toBe(4);
     expect(ran.json()).toEqual([
       ['acme-001', 'Support', 'passed'],
-      ['acme-002', 'Support', 'passed'],
       ['new-001', 'Support', 'error'],
     ]);
+    const all = await run([...command, '--only', 'acme-*', '-o', 'tsv'], { env });
+    expect(all.code, all.stderr).toBe(0);
+    expect(all.stdout.split('\n').slice(0, -1)).toHaveLength(2);
   });
 
   test('Repeats count: four of five are enough where --pass says so, and a failure keeps its transcript', async () => {
@@ -208,31 +191,26 @@ describe('chat test', () => {
     expect(await hold(yaml, '--repeat', '2', '--pass', '3')).toMatchObject({ code: 2 });
   });
 
-  test('An empty balance stops the rest, and wins over a wrong answer', async () => {
+  test('An empty balance stops the rest, and wins over a wrong answer, and over repeats that have passed often enough', async () => {
     const { hold, it } = await startAgent();
-    const bad = talk('My invoice.', 'contains: refund');
-    const yaml = ['one', 'two', 'three'].map((name) => `name: ${name}\n${bad}`).join('\n---\n');
-    await it.faults({ kind: 'status', status: 402, on: 'POST /integrations/api-chat/message/', skip: 1 });
-    const ran = await hold(yaml, '--concurrency', '1');
-    expect(ran.code).toBe(6);
-    const { results, summary } = ran.json<Report>();
-    expect(results.map(({ status }) => status)).toEqual(['failed', 'error', 'error']);
-    expect(summary).toEqual({ passed: 0, failed: 1, no_reply: 0, error: 2 });
-    expect(results[2]?.error?.message).toMatch(/^Not held: /);
-  });
-
-  test('An empty balance in a repeat stops the rest, even of a conversation that has passed often enough', async () => {
-    const { hold, it } = await startAgent();
-    const good = talk('My invoice.', 'contains: invoice');
-    const yaml = ['one', 'two'].map((name) => `name: ${name}\n${good}`).join('\n---\n');
-    await it.faults({ kind: 'status', status: 402, on: 'POST /integrations/api-chat/message/', skip: 1 });
-    const ran = await hold(yaml, '--concurrency', '1', '--repeat', '3', '--pass', '1');
-    const { results } = ran.json<Report>();
-    expect(results.map(({ status, runs, passed }) => [status, runs, passed])).toEqual([
-      ['error', 2, 1],
-      ['error', 0, 0],
+    const on = 'POST /integrations/api-chat/message/';
+    const heldWith = async (expected: string, ...more: string[]) => {
+      await it.faults({ kind: 'status', status: 402, on, skip: 1 });
+      const named = ['one', 'two'].map((name) => `name: ${name}\n${talk('My invoice.', `contains: ${expected}`)}`);
+      const ran = await hold(named.join('\n---\n'), '--concurrency', '1', ...more);
+      expect(ran.code).toBe(6);
+      return ran.json<Report>();
+    };
+    const { results, summary } = await heldWith('refund');
+    expect(results).toMatchObject([
+      { status: 'failed' },
+      { status: 'error', error: { message: expect.stringMatching(/402/) } },
     ]);
-    expect(ran.code).toBe(6);
+    expect(summary).toEqual({ passed: 0, failed: 1, no_reply: 0, error: 1 });
+    expect((await heldWith('invoice', '--repeat', '3', '--pass', '1')).results).toMatchObject([
+      { status: 'error', runs: 2, passed: 1 },
+      { status: 'error', runs: 0, passed: 0, error: { message: expect.stringMatching(/^Not held: /) } },
+    ]);
   });
 
   test('A history that fails until the time is over is an error of the service, and no missing reply', async () => {
@@ -244,22 +222,18 @@ describe('chat test', () => {
   });
 
   test('Ctrl-C reports what is known, and exits with 130', async () => {
-    const { it, chat, env } = await startAgent();
+    const { chat, env } = await startAgent();
     const signals = manualSignals();
     const yaml = `name: good\n${talk('My invoice.', 'contains: invoice')}\n---\nname: long\n${talk('Be silent.')}`;
     const file = write('talk.yaml', yaml.replaceAll('within: 20s', 'within: 1h'));
     const argv = ['chat', 'test', file, '--source', chat.source_id, '--concurrency', '1', '-o', 'ndjson'];
     const ran = await run(argv, { env, signals, onStdout: () => signals.ctrlC() });
     expect(ran.code, ran.stderr).toBe(130);
-    const rows = ran.stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(rows.map(({ test: name, status }) => [name, status])).toEqual([
-      ['good', 'passed'],
-      ['long', 'error'],
+    const rows = ran.stdout.trimEnd().split('\n');
+    expect(rows.map((line) => JSON.parse(line))).toMatchObject([
+      { test: 'good', status: 'passed' },
+      { test: 'long', status: 'error' },
     ]);
-    expect((await it.received()).length).toBeGreaterThan(0);
   });
 
   test('JUnit has a suite for each file and a case for each conversation, with failures told from errors', async () => {
@@ -324,15 +298,5 @@ describe('chat test', () => {
     // A record is no tail: the next one with --resume begins where it would have.
     const resume = ['chat', 'tail', '--source', chat.source_id, '--session', 'ticket-1', '--resume', '--no-follow'];
     expect((await run([...resume, '--query', 'role'], { env })).stdout).toBe('user\nassistant\n');
-  });
-
-  test('--schema is the JSON Schema of a conversation, and --dry-run only counts', async () => {
-    const { hold, it } = await startAgent();
-    const { length: before } = await it.posts();
-    const counted = await hold(talk('hello'), '--dry-run', '--repeat', '3');
-    expect(counted.json()).toEqual({ conversations: 1, spaces: 1, sessions: 3 });
-    const { stdout } = await run(['chat', 'test', '--schema']);
-    expect(JSON.parse(stdout)).toMatchObject({ type: 'object', required: ['turns'] });
-    expect(await it.posts()).toHaveLength(before);
   });
 });

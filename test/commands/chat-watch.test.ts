@@ -12,7 +12,6 @@ interface Listed {
   readonly source_id: string;
   readonly status: string;
   readonly unanswered_since: string | null;
-  readonly last_message: { readonly text: string } | null;
 }
 
 async function say(it: Service, { source_id }: Chat, session_id: string, role: string, text: string): Promise<void> {
@@ -49,8 +48,8 @@ async function knownConversations() {
 const list = (stdout: string): Listed[] => JSON.parse(stdout);
 
 describe('chat watch --no-follow', () => {
-  test('lists every conversation of this machine, the longest unanswered first', async () => {
-    const { watch, support, billing } = await knownConversations();
+  test('lists every conversation of this machine, the longest unanswered first, by customer and agent, or by ids if the token may not read those', async () => {
+    const { watch, it, support, billing } = await knownConversations();
     const ran = await watch(['--no-follow', '-o', 'json']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(
@@ -60,7 +59,12 @@ describe('chat watch --no-follow', () => {
       [billing.source_id, 'zoe', 'unanswered', '2026-01-01T00:02:00.000Z'],
       [support.source_id, 'ben', 'answered', null],
     ]);
-    expect(list(ran.stdout)[0]?.last_message?.text).toBe('Hello?');
+    const space = (await it.spaces()).find(({ space_id }) => space_id === support.space_id)?.name;
+    expect(list(ran.stdout)[0]).toMatchObject({ space, agent: 'Support', last_message: { text: 'Hello?' } });
+    expect((await watch(['--no-follow'], { columns: 100 })).stdout).toMatch(/CUSTOMER.*AGENT.*SESSION.*STATUS/);
+    await it.faults({ kind: 'status', status: 403, on: 'GET /automation/spaces/' });
+    const ids = await watch(['--no-follow', '-o', 'table', '--wide']);
+    expect(ids).toMatchObject({ code: 0, stdout: expect.stringContaining(support.source_id) });
   });
 
   test('lists sessions that messages were sent to, but not those whose only message was rejected, and records each once', async () => {
@@ -92,17 +96,6 @@ describe('chat watch --no-follow', () => {
       stdout: '',
       stderr: 'No conversations. Those that this machine sends messages to, or follows, appear here.\n',
     });
-  });
-
-  test('names the customer and the agent, or shows the ids if the token may not read the lists', async () => {
-    const { watch, it, support } = await knownConversations();
-    const space = (await it.spaces()).find(({ space_id }) => space_id === support.space_id);
-    const ran = await watch(['--no-follow', '-o', 'json', '--query', '[].[session_id, space, agent]']);
-    expect(ran.json<string[][]>()).toContainEqual(['anna', space?.name, 'Support']);
-    expect((await watch(['--no-follow'], { columns: 100 })).stdout).toMatch(/CUSTOMER.*AGENT.*SESSION.*STATUS/);
-    await it.faults({ kind: 'status', status: 403, on: 'GET /automation/spaces/' });
-    const ids = await watch(['--no-follow', '-o', 'table', '--wide']);
-    expect(ids).toMatchObject({ code: 0, stdout: expect.stringContaining(support.source_id) });
   });
 
   test('says that a conversation cannot be read if its source no longer exists, and why', async () => {

@@ -109,19 +109,14 @@ describe('the summary', () => {
     expect(existsSync(actions(path).GITHUB_STEP_SUMMARY ?? '')).toBe(false);
   });
 
-  test('replaces an earlier summary in the file that it names, and covers uploads, too', async () => {
+  test('replaces an earlier summary in the file that it names, covers uploads, too, and warns if its file cannot be written', async () => {
     const it = await service();
     const summary = write('summary.md', 'earlier');
     const file = write('a <b>.txt', 'a');
     expect((await runIn(it, ['upload', file, '--summary-file', summary], {})).code).toBe(0);
     expect(read(summary)).toMatch(/^### partnerctl upload\n\n {4}1 uploaded\.\n/);
     expect(read(summary)).toContain('a <b>.txt  uploaded, ');
-  });
-
-  test('warns if its file cannot be written', async () => {
-    const it = await service();
-    const path = write('acme.yaml', manifest('acme'));
-    const ran = await runIn(it, ['plan', path, '--summary-file', '/nonexistent/s.md'], {});
+    const ran = await runIn(it, ['upload', file, '--summary-file', '/nonexistent/s.md'], {});
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('/nonexistent/s.md cannot be written') });
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { sendJson, startFakeService } from '../support/fake-service.ts';
+import { startFakeService } from '../support/fake-service.ts';
 import { type Data, list, object, openApi, operation, query, text } from '../support/openapi-documents.ts';
 import { type Ran, run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
@@ -33,22 +33,15 @@ function home(PARTNER_BASE_URL = 'http://127.0.0.1:9/v1') {
   };
 }
 
-interface Imported {
-  readonly written: boolean;
-  readonly document: { readonly from: string };
-  readonly changes: readonly Readonly<Record<'leaf' | 'old' | 'new' | 'evidence', string>>[];
-}
-
 describe('contract import', () => {
   test('shows the old and the new value of each change, and writes with --yes, to a private file.', async () => {
     const { importFrom, value, stored } = home();
     const path = write('openapi.json', JSON.stringify(spacesDocument()));
     const shown = await importFrom(path, '-o', 'json');
     expect(shown.code).toBe(0);
-    expect(shown.json<Imported>().written).toBe(false);
     const evidence = 'GET /automation/spaces/, response';
     const change = { leaf: 'spaces.list.items', old: 'auto', new: 'rows', evidence };
-    expect(shown.json<Imported>().changes).toContainEqual(change);
+    expect(shown.json()).toMatchObject({ written: false, changes: expect.arrayContaining([change]) });
     expect(shown.stderr).toContain('Nothing was written.');
     expect(shown.stderr).toMatch(
       /open: the document does not describe agents\.list, .*partnerctl contract set agents\.list '<METHOD> <path>'/,
@@ -73,38 +66,11 @@ describe('contract import', () => {
     const before = openApi({ '/automation/spaces/': { get: operation(paged, { parameters: query('cursor') }) } });
     await importText(before, '--yes');
     expect(await value('spaces.list.next')).toBe('token:next_cursor:cursor (imported)');
-    const { changes } = (await importText(spacesDocument(), '--yes', '-o', 'json')).json<Imported>();
+    const replaced = await importText(spacesDocument(), '--yes', '-o', 'json');
     const dropped = { leaf: 'spaces.list.next', old: 'token:next_cursor:cursor', new: 'auto' };
-    expect(changes).toContainEqual(expect.objectContaining(dropped));
+    expect(replaced.json()).toMatchObject({ changes: expect.arrayContaining([expect.objectContaining(dropped)]) });
     expect(await value('spaces.list.next')).toBe('auto (assumed)');
     expect(await value('spaces.list.items')).toBe('data (override)');
-  });
-
-  test('has how a list is paged, and by how much: 250 spaces in three requests, and one that proves the end.', async () => {
-    const all = Array.from({ length: 250 }, (_, index) => ({
-      id: `s${index}`,
-      name: 'Space',
-      external_id: `e${index}`,
-    }));
-    const { baseUrl, requests } = await startFakeService(({ query }, response) => {
-      const [skip, limit] = [Number(query.get('skip') ?? 0), Number(query.get('limit') ?? 20)];
-      return sendJson(response, all.slice(skip, skip + limit));
-    });
-    const integer = { type: 'integer' };
-    const parameters = query(
-      { skip: { ...integer, default: 0 } },
-      { limit: { ...integer, default: 20, maximum: 100 } },
-    );
-    const get = operation(list(object('id', 'name', 'external_id')), { parameters });
-    const { env, importText } = home(baseUrl);
-    await importText(openApi({ '/automation/spaces/': { get } }), '--yes');
-    expect((await run(['spaces', 'list', '-o', 'json'], { env })).json()).toEqual(all);
-    expect(requests.map(({ path }) => path.replace(/.*\?/, ''))).toEqual([
-      'limit=100',
-      'limit=100&skip=100',
-      'limit=100&skip=200',
-      'limit=100&skip=250',
-    ]);
   });
 
   test('finds the document from the address of the service.', async () => {
@@ -115,7 +81,7 @@ describe('contract import', () => {
       return response.writeHead(404).end();
     });
     const ran = await home().importFrom(`${service.baseUrl}/`, '-o', 'json');
-    expect(ran.json<Imported>().document.from).toBe(`${service.baseUrl}/openapi.yaml`);
+    expect(ran.json()).toMatchObject({ document: { from: `${service.baseUrl}/openapi.yaml` } });
   });
 
   test('says where it looked if the service publishes no document, and why one cannot be downloaded.', async () => {

@@ -17,7 +17,7 @@ test('A terminal shows a countdown while a reply is awaited, and while a job may
   await service.admin('PUT', '/script', { rules: [{ pattern: '.', replies: [] }] });
   const { source_id } = await createChat(service);
   const send = ['chat', 'send', '--source', source_id, '--session', 's1', 'Hello', '--wait', '--timeout', '40s'];
-  const waited = await watch(send, service.env, 5);
+  const waited = await watch(send, service.env, 10);
   expect(waited).toMatchObject({ code: 11, stderr: expect.not.stringContaining('left') });
   expect(waited.left).toBeGreaterThan(3);
   await service.faults({ kind: 'reset', stage: 'before', on: `POST ${CRON_JOBS}`, times: 1 });

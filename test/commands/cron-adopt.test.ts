@@ -49,7 +49,7 @@ describe('cron adopt', () => {
     expect(await service.records()).toEqual([]);
   });
 
-  test('adopts nothing with a token that the service rejects, or while the list fails in passing', async () => {
+  test('adopts nothing with a token that the service rejects, or while the list fails in passing, and an unverified job with a warning if it is forbidden', async () => {
     const service = await schedules();
     for (const [status, code] of [
       [401, 3],
@@ -60,10 +60,6 @@ describe('cron adopt', () => {
       expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringContaining('Nothing was changed.') });
     }
     expect(await service.records()).toEqual([]);
-  });
-
-  test('adopts an unverified job with a warning if the list is forbidden', async () => {
-    const service = await schedules();
     await service.faults({ kind: 'status', status: 403, on: 'GET' });
     const ran = await service.cron(['adopt', 'cron_x', '--agent', service.agent, '--name', 'daily', '--yes']);
     expect(ran.code).toBe(0);

@@ -12,6 +12,20 @@ const BERLIN = {
   timezone: 'Europe/Berlin',
 };
 
+const MANY = `agent: name:Support
+space: ext:acme
+timezone: Europe/Berlin
+jobs:
+  - { name: daily, instructions: Sum up the day., schedule: '0 9 * * 1-5' }
+  - name: watch
+    instructions: |
+      Look at what came in.
+      Answer it.
+    schedule: { minute: 0, hour: '*/4' }
+    timezone: UTC
+  - { name: hourly, instructions: x, schedule: '@hourly' }
+`;
+
 describe('cron create', () => {
   test('posts the job as the spec describes it and prints the documented JSON', async () => {
     const service = await schedules();
@@ -83,16 +97,8 @@ describe('cron create', () => {
   test('sends instructions from the command line, a file, or standard input unchanged', async () => {
     const service = await schedules();
     const text = '# Weekly\n\nÜber  alles: "x" \\ ${y}\n';
-    const args = [
-      'create',
-      '--agent',
-      'name:Support',
-      '--space',
-      'name:Acme',
-      '--schedule',
-      '@daily',
-      '--create-beside',
-    ];
+    const agent = ['--agent', 'name:Support', '--space', 'name:Acme'];
+    const args = ['create', ...agent, '--schedule', '@daily', '--create-beside'];
     await service.cron([...args, '--name', 'a', '--instructions', text]);
     await service.cron([...args, '--name', 'b', '--instructions', `@${write('weekly.md', text)}`]);
     await service.cron([...args, '--name', 'c', '--instructions', '-'], { stdin: text });
@@ -163,39 +169,21 @@ test('cron create sends nothing, and exits with 2, for flags that are missing or
   expect(existsSync(service.state)).toBe(false);
 });
 
-test('cron create exits with 4 for an agent or a space that does not exist', async () => {
+test('cron create exits with 4 for an agent or a space that does not exist, also in a file', async () => {
   const service = await schedules();
   const by = (agent: string, space: string) => service.create(['--agent', agent, '--space', space]);
   expect(await by('name:Nobody', 'ext:acme')).toMatchObject({ code: 4, stderr: expect.stringContaining('Support') });
   expect(await by('name:Support', 'ext:nowhere')).toMatchObject({ code: 4 });
   expect(await service.create(['--agent', 'agt_nobody'])).toMatchObject({ code: 4 });
-  expect(await service.jobs()).toEqual([]);
+  const file = write('jobs.yaml', MANY.replace('name: watch', 'name: watch\n    agent: name:Nobody'));
+  const unknown = await service.cron(['create', '-f', file, '-o', 'json']);
+  expect(unknown).toMatchObject({ code: 4, stdout: '' });
+  expect(unknown.error().hint).toMatch(/\nJob "watch" at .*jobs\.yaml:6 names it\. Nothing was sent\.$/);
+  // An agent_id stands alone: the service refuses it.
+  expect(await service.bodies()).toMatchObject([{ agent_id: 'agt_nobody' }]);
 });
 
 describe('cron create -f', () => {
-  const MANY = `agent: name:Support
-space: ext:acme
-timezone: Europe/Berlin
-jobs:
-  - { name: daily, instructions: Sum up the day., schedule: '0 9 * * 1-5' }
-  - name: watch
-    instructions: |
-      Look at what came in.
-      Answer it.
-    schedule: { minute: 0, hour: '*/4' }
-    timezone: UTC
-  - { name: hourly, instructions: x, schedule: '@hourly' }
-`;
-
-  test('posts nothing if an agent does not exist', async () => {
-    const service = await schedules();
-    const file = write('jobs.yaml', MANY.replace('name: watch', 'name: watch\n    agent: name:Nobody'));
-    const unknown = await service.cron(['create', '-f', file, '-o', 'json']);
-    expect(unknown).toMatchObject({ code: 4, stdout: '' });
-    expect(unknown.error().hint).toMatch(/\nJob "watch" at .*jobs\.yaml:6 names it\. Nothing was sent\.$/);
-    expect(await service.posts()).toEqual([]);
-  });
-
   test('creates all jobs and prints a JSON array in the order of the file', async () => {
     const service = await schedules();
     const file = write('jobs.yaml', MANY);

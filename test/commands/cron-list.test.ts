@@ -6,13 +6,6 @@ import { manifest, PROVISION, provisionBody, write } from '../support/service.ts
 
 const POST = `POST ${CRON_JOBS}`;
 
-interface Listed {
-  readonly cron_job_id: string | null;
-  readonly name: string;
-  readonly recorded: boolean;
-  readonly remote?: boolean | null;
-}
-
 /** One job in each state: recorded, not recorded, gone, and of unknown outcome. */
 async function everyStanding() {
   const service = await schedules();
@@ -31,11 +24,11 @@ async function everyStanding() {
 const later = () => fastClock(Date.now() + 120_000);
 
 describe('cron list', () => {
-  test("joins the service's list with the state file, field by field", async () => {
+  test("joins the service's list with the state file, field by field, in a table, and in rows in a pipe", async () => {
     const { service, removed, stranger } = await everyStanding();
     const ran = await service.cron(['list', '-o', 'json'], { clock: later() });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
-    const jobs = ran.json<Listed[]>();
+    const jobs = ran.json<{ name: string }[]>();
     const known = (await service.partner('GET', CRON_JOBS)).json.results;
     expect(jobs.map(({ name }) => name)).toEqual(['daily', 'stranger', 'removed', 'lost']);
     const key = expect.stringMatching(/^[0-9a-f]{24}$/);
@@ -48,22 +41,10 @@ describe('cron list', () => {
     expect(jobs[2]).toEqual({ ...local, ...more, cron_job_id: removed, name: 'removed', status: 'gone' });
     expect(jobs[3]).toEqual({ ...local, ...more, cron_job_id: null, name: 'lost', status: 'unknown' });
     expect(await service.posts()).toEqual([]);
-  });
 
-  test('keeps the fields of the service', async () => {
-    const job = { cron_job_id: 'c1', agent_id: 'a1', name: 'Daily', key: 'K-1', in_words: 'of the service' };
-    const service = await startFakeService(json([job]));
-    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
-    await run(['cron', 'adopt', 'c1', '--agent', 'a1', '--name', 'Daily', '--yes'], { env });
-    const [first] = (await run(['cron', 'list', '-o', 'json'], { env })).json<unknown[]>();
-    expect(first).toMatchObject({ cron_job_id: 'c1', key: 'K-1', in_words: 'of the service', recorded: true });
-  });
-
-  test('shows the state of each job in a table, and rows in a pipe', async () => {
-    const { service } = await everyStanding();
     const table = ['list', '-o', 'table', '--color', 'never'];
-    const ran = await service.cron(table, { columns: 160, clock: later() });
-    const rows = ran.stdout.trimEnd().split('\n');
+    const shown = await service.cron(table, { columns: 160, clock: later() });
+    const rows = shown.stdout.trimEnd().split('\n');
     expect(rows[0]).toMatch(/^JOB +NAME +AGENT +STATE +NEXT RUN +SCHEDULE$/);
     expect(rows[1]).toMatch(/ recorded +in \d+\w +At 09:00, Monday through Friday \(Europe\/Berlin\)$/);
     expect(rows.slice(1).map((row) => /unrecorded|recorded|gone|unknown/.exec(row)?.[0])).toEqual([
@@ -121,9 +102,9 @@ describe('cron list with --agent or --space', () => {
     expect(await service.cron(['list', '--space', 'ext:none'])).toMatchObject({ code: 4 });
   });
 
-  test('knows agents from the state where the service does not list them, and counts the rest', async () => {
+  test('knows agents from the state where the service does not list them, counts the rest, and keeps the fields of the service', async () => {
     const listed = [
-      { cron_job_id: 'c1', name: 'one' },
+      { cron_job_id: 'c1', name: 'one', key: 'K-1', in_words: 'of the service' },
       { cron_job_id: 'c2', name: 'two', agent: 'Support' },
       { cron_job_id: 'c3', name: 'three', agent: 'a1' },
     ];
@@ -131,7 +112,7 @@ describe('cron list with --agent or --space', () => {
     const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
     await run(['cron', 'adopt', 'c1', '--agent', 'a1', '--name', 'one', '--yes'], { env });
     const ran = await run(['cron', 'list', '--agent', 'a1', '-o', 'json'], { env });
-    expect(ran.json()).toMatchObject([{ cron_job_id: 'c1' }, { cron_job_id: 'c3' }]);
+    expect(ran.json()).toMatchObject([{ ...listed[0], recorded: true }, { cron_job_id: 'c3' }]);
     expect(ran).toMatchObject({
       code: 0,
       stderr: 'warning: Jobs left out, because the service does not say which agent runs them: 1.\n',

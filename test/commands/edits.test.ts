@@ -5,8 +5,9 @@ import { expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
 import { type Fleet, type FleetSpace, fleets, fleetYaml, writeFleet } from '../support/fleet.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { fasterClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { tempDirectory } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
+import { command } from './provisioning.ts';
 
 /* What somebody edits in a manifest is the same thing afterwards, and never a second one. */
 
@@ -70,9 +71,6 @@ const EDITS: Readonly<Record<string, Edit>> = {
   },
 };
 
-const command = (env: Readonly<Record<string, string>>, ...argv: string[]) =>
-  run(argv, { env, clock: fasterClock(), random: tinyRandom });
-
 /** Everything at the service. */
 async function everything(it: Service): Promise<unknown> {
   const spaces = await it.spaces();
@@ -90,7 +88,7 @@ test('Whatever is edited in a fleet, nothing is created at the service that is t
   const check = async ({ fleet, edits, isFresh }: typeof cases extends fc.Arbitrary<infer Case> ? Case : never) => {
     const it = await service();
     await it.set({ templates: ['tmpl_support', 'tmpl_sales', 'tmpl_billing', 'tmpl_other'] });
-    expect((await command(it.env, 'provision', writeFleet(fleet))).code).toBe(0);
+    expect((await command(it, 'provision', writeFleet(fleet))).code).toBe(0);
     const before = await everything(it);
     await it.forget();
     const blocked = new Set<number>();
@@ -110,7 +108,7 @@ test('Whatever is edited in a fleet, nothing is created at the service that is t
     const env = isFresh ? { ...it.env, HOME: tempDirectory() } : it.env;
     const expected = blocked.size === 0 ? 0 : blocked.size === fleet.length ? 5 : 10;
     for (const words of [['plan'], ['provision']]) {
-      const ran = await command(env, ...words, path);
+      const ran = await command({ env }, ...words, path);
       expect(ran.code, ran.stdout).toBe(expected);
     }
     expect(await it.posts()).toEqual([]);
@@ -122,11 +120,11 @@ test('Whatever is edited in a fleet, nothing is created at the service that is t
 test('A refused template is annotated at the line of its agent, with the reason of the service', async () => {
   const it = await service();
   const path = write('acme.yaml', manifest('acme', ['One', 'Two']).replace(/tmpl_support(.*Two)/, 'tmpl_nowhere$1'));
-  const ran = await command({ ...it.env, GITHUB_ACTIONS: 'true' }, 'provision', path);
+  const ran = await command({ env: { ...it.env, GITHUB_ACTIONS: 'true' } }, 'provision', path);
   expect(ran.code).toBe(1);
   expect(ran.stderr).toMatch(/^::error file=[^,]*acme\.yaml,line=5,.*agents\[1\]\.template_id: .*tmpl_nowhere/m);
   // Beside another space, the error names the line of the agent, too, and no repeat, which would be refused the same way.
-  const beside = await command(it.env, 'provision', path, write('globex.yaml', manifest('globex')));
+  const beside = await command(it, 'provision', path, write('globex.yaml', manifest('globex')));
   expect(beside.code).toBe(10);
   expect(beside.stderr).toMatch(/^ {2}\S+acme\.yaml:5 \(acme\): The service refused the call \(422\)\./m);
   expect(beside.stderr).not.toContain('Run it again');

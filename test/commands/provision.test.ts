@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
@@ -51,7 +51,7 @@ describe('provision', () => {
     expect(state).not.toContain('Support for Acme');
   });
 
-  test('sends no write when repeated, even without the state file', async () => {
+  test('sends no write when repeated, even without the state file, and only the agents that are missing', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const path = write('acme.yaml', ACME);
@@ -67,21 +67,11 @@ describe('provision', () => {
       });
     }
     expect(await it.posts()).toEqual([]);
-  });
-
-  test('posts only the missing agents', async () => {
-    const it = await service();
-    await it.set({ agents_on_repeat: 'install' });
-    const directory = tempDirectory();
-    await provision([write('a.yaml', manifest('acme', ['One', 'Two']), directory)], it);
-    await it.forget();
-    const ran = await provision([write('a.yaml', manifest('acme', ['One', 'Three', 'Two', 'Four']), directory)], it);
-    const { results, summary } = ran.json<Answer>();
-    expect(summary).toEqual({ ...SUMMARY, reused: 1 });
-    expect(results[0]?.agents.map(({ status }) => status)).toEqual(['unchanged', 'created', 'unchanged', 'created']);
-    const posts = await it.posts();
-    expect(posts.map(({ body }) => body)).toMatchObject([{ agents: [{ name: 'Three' }, { name: 'Four' }] }]);
-    expect(await it.agents(results[0]?.space_id ?? '')).toHaveLength(4);
+    writeFileSync(path, ACME.replace(/(?= {2}- .*Sales)/, '  - { template_id: tmpl_onboarding, name: Triage }\n'));
+    const more = (await provision([path], it)).json<Answer>();
+    expect(more).toMatchObject({ summary: { ...SUMMARY, reused: 1 } });
+    expect(more.results[0]?.agents.map(({ status }) => status)).toEqual(['unchanged', 'created', 'unchanged']);
+    expect((await it.posts()).map(({ body }) => body)).toMatchObject([{ agents: [{ name: 'Triage' }] }]);
   });
 
   test('reads files, directories, and standard input, and lists results in this order, whichever finishes first', async () => {
@@ -106,17 +96,6 @@ describe('provision', () => {
       [`${customers}/b.yml:1`, 'b'],
     ]);
     expect(await it.spaces()).toHaveLength(5);
-  });
-
-  test('prefers variables from --var to the environment', async () => {
-    const it = await service();
-    const text = 'external_space_id: "${ID}"\nspace: { name: "${NAME}", description: "${NOTE:-none}" }\n';
-    const path = write('v.yaml', `${text}agents:\n  - { template_id: tmpl_support, name: "\${AGENT}" }\n`);
-    const flags = ['--var', 'ID=from-flag', '--var', 'NAME=Acme', '--var=AGENT=a=b'];
-    const ran = await provision([path, ...flags], it, { env: { ID: 'from-env' } });
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(await it.spaces()).toMatchObject([{ external_space_id: 'from-flag', name: 'Acme', description: 'none' }]);
-    expect(ran.json<Answer>().results[0]?.agents[0]?.name).toBe('a=b');
   });
 
   test('sends nothing if the state cannot be read, and needs none that can be written if nothing is missing', async () => {
@@ -210,39 +189,14 @@ describe('a failure', () => {
   });
 });
 
-test.each([
-  ['never responds to a write', { kind: 'stall', on: POST }, 8],
-  ['asks to wait too long', { kind: 'status', status: 429, retry_after: 30 }, 7],
-])('--timeout ends a run against a service that %s', async (_, fault, code) => {
-  const it = await service();
-  await it.faults(fault);
-  const path = write('two.yaml', `${manifest('a')}---\n${manifest('b')}`);
-  const ran = await run(['provision', path, '--timeout', '2s', '--retries', '20', '-o', 'json'], { env: it.env });
-  expect(ran.code, ran.stderr).toBe(code);
-  expect(ran.error().type).toMatch(/service|rate_limited/);
-});
-
-const AGENT = { name: 'Support', template_id: 'tmpl_support' };
-const LISTED = { space_id: 's-1', external_space_id: 'acme', name: 'Space acme' };
-
-/** Provisions the space `s-1` with the agent `a-1`, and then again where the lists show these. @returns the last results */
-async function provisionAgain(space: object, ...agents: readonly object[]) {
-  const created = { space_id: 's-1', agents: [{ agent_id: 'a-1', ...AGENT }] };
-  const service = await startFakeService({ 'GET *': json([]), 'POST *': json(created, 201) });
+test('A space that is listed with another spelling of its external_space_id is known by its recorded space_id', async () => {
+  const agents = [{ agent_id: 'a-1', name: 'Support', template_id: 'tmpl_support' }];
+  const service = await startFakeService({ 'GET *': json([]), 'POST *': json({ space_id: 's-1', agents }, 201) });
   const env = { HOME: tempDirectory() };
   const again = () => partnerctl(service.baseUrl, ['provision', '-', '-o', 'json'], { env, stdin: manifest('acme') });
   expect((await again()).code).toBe(0);
-  service.respond({ 'GET /automation/spaces/': json([space]), 'GET *': json(agents) });
-  return (await again()).json<Answer>().results;
-}
-
-test('A second agent of the same name and template is not taken for the recorded one, although it is listed first', async () => {
-  const results = await provisionAgain(LISTED, { agent_id: 'a-7', ...AGENT }, { agent_id: 'a-1', ...AGENT });
-  expect(results).toMatchObject([{ status: 'unchanged', agents: [{ agent_id: 'a-1' }] }]);
-});
-
-test('A space that is listed with another spelling of its external_space_id is known by its recorded space_id', async () => {
-  const results = await provisionAgain({ ...LISTED, external_space_id: 'ACME' }, { agent_id: 'a-1', ...AGENT });
+  const listed = { space_id: 's-1', external_space_id: 'ACME', name: 'Space acme' };
+  service.respond({ 'GET /automation/spaces/': json([listed]), 'GET *': json(agents) });
   const differences = [{ field: 'external_space_id', service: 'ACME', manifest: 'acme' }];
-  expect(results).toMatchObject([{ status: 'unchanged', space_id: 's-1', differences }]);
+  expect((await again()).json()).toMatchObject({ results: [{ status: 'unchanged', space_id: 's-1', differences }] });
 });

@@ -1,5 +1,8 @@
-import { fasterClock, type Ran, type RunOptions, run, tinyRandom } from '../support/run.ts';
-import type { Service } from '../support/service.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { fasterClock, type Ran, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { type Service, service, write } from '../support/service.ts';
 
 export interface Result {
   readonly source: string;
@@ -34,4 +37,26 @@ export function provision(args: readonly string[], { env }: Service, more: RunOp
     ...more,
     env: { ...env, ...more.env },
   });
+}
+
+/** Runs a command against a service, which carries out nothing late. */
+export const command = ({ env }: Pick<Service, 'env'>, ...argv: string[]): Promise<Ran> =>
+  run(argv, { env, clock: fasterClock(), random: tinyRandom });
+
+/** Plans a file. @returns the path of the plan */
+export async function planned(it: Pick<Service, 'env'>, path: string, ...more: string[]): Promise<string> {
+  const out = join(tempDirectory(), 'plan.json');
+  const ran = await command(it, 'plan', path, '--out', out, ...more);
+  expect(ran.code, ran.stderr).toBe(0);
+  return out;
+}
+
+/** Provisions a manifest, which is then edited. @returns the service, whose log is empty, and the path of the manifest */
+export async function provisioned(text: string, edit: (text: string) => string = (same) => same) {
+  const it = await service();
+  const path = write('acme.yaml', text);
+  expect(await provision([path], it)).toMatchObject({ code: 0, stderr: '' });
+  await it.forget();
+  writeFileSync(path, edit(text));
+  return { it, path };
 }

@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { json, startFakeService } from '../support/fake-service.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { partnerctl, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
 
 /* Rows and files of variables: where the values of variables come from. */
@@ -117,11 +118,12 @@ describe('A mistake in rows', () => {
     ...MISTAKES.map(([csv, message, template = TEMPLATE]) => ['customers.csv', csv, message, template] as const),
     ...NDJSON_MISTAKES.map(([ndjson, message]) => ['customers.ndjson', ndjson, message, TEMPLATE] as const),
   ])('is named with both places before anything is sent: %s %j', async (name, text, message, template) => {
-    const { it, file, rows, command } = await scene(text, template, name);
-    const ran = await command(['provision']);
+    const [file, rows] = [write('support.yaml', template), write(name, text)];
+    const { baseUrl, requests } = await startFakeService(json([]));
+    const ran = await partnerctl(baseUrl, ['provision', file, '--rows', rows]);
     const expected = message.replaceAll(/\b([FT]):/g, (_, letter) => `${letter === 'F' ? file : rows}:`);
     expect([ran.code, ran.stdout, ran.stderr]).toEqual([2, '', expect.stringContaining(expected)]);
-    expect(await it.received()).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   test('is shown with all others, those of the table first; one of the manifest itself is shown once', async () => {
@@ -163,7 +165,7 @@ describe('The value of a variable', () => {
     };
     expect(await of()).toBe('row, In environment');
     expect(await of('--var-file', file)).toBe('row, In file');
-    expect(await of('--var-file', file, '--var', 'NAME=flag', '--var', 'REGION=flag')).toBe('flag, In flag');
+    expect(await of('--var-file', file, '--var', 'NAME=a=b', '--var=REGION=flag')).toBe('a=b, In flag');
   });
 
   test('that no manifest uses is one warning for each file, and no error', async () => {

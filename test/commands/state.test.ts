@@ -147,14 +147,12 @@ describe('state show', () => {
   });
 });
 
-test('state verify exits with 0 if every line can be used, also if a merge repeated some and a killed run left one', async () => {
-  const path = write('state.jsonl', [SPACE, RESERVED, SPACE, CREATED, OTHER.slice(0, 30)].join('\n'));
-  const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
-  expect(ran).toMatchObject({ code: 0, stderr: '' });
-  expect(ran.json()).toEqual({ path, exists: true, records: 3, torn: [5], damaged: [], sound: true });
-});
-
-test('state verify exits with 1 for a damaged file, names every line that is no record, and says how to repair it', async () => {
+test('state verify exits with 0 if every line can be used; else with 1, with every line that is no record, and how to repair it', async () => {
+  // A merge repeated some, and a killed run left one.
+  const sound = write('state.jsonl', [SPACE, RESERVED, SPACE, CREATED, OTHER.slice(0, 30)].join('\n'));
+  const verified = await run(['state', 'verify', '--state', sound, '-o', 'json']);
+  expect(verified).toMatchObject({ code: 0, stderr: '' });
+  expect(verified.json()).toEqual({ path: sound, exists: true, records: 3, torn: [5], damaged: [], sound: true });
   const path = damagedFile();
   const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
   expect(ran.code).toBe(1);
@@ -187,27 +185,24 @@ test('A place with other content is not initialized or copied to, and stays as i
   expect(readFileSync(path, 'utf8')).toBe(content);
 });
 
-describe('A state on a branch', () => {
-  test('is initialized, shown like a file, and copied to and back without a record twice', async () => {
-    const [repository, HOME] = [bareRepository(), tempDirectory()];
-    const address = `git+file://${repository}#main`;
-    const env = { HOME, PARTNER_STATE: address };
-    const made = await run(['state', 'init', '-o', 'json'], { env });
-    expect(made.json()).toEqual({ address, grant: null });
-    expect(await run(['state', 'init'], { env })).toMatchObject({ code: 0, stderr: '' });
-    const [file, copy] = [soundFile(), join(HOME, 'copy.jsonl')];
-    const copied = async (from: string, to: string) =>
-      (await run(['state', 'copy', from, to, '-o', 'json'], { env })).json();
-    expect(await copied(file, address)).toEqual({ from: file, to: address, copied: 4, present: 0 });
-    expect(await copied(file, address)).toMatchObject({ copied: 0, present: 4 });
-    expect(await copied(address, copy)).toMatchObject({ copied: 4 });
-    expect(await recordTypes(copy)).toEqual(await recordTypes(file));
-    const mistyped = await run(['state', 'copy', `${address}-mistyped`, copy], { env });
-    expect(mistyped).toMatchObject({ code: 4, stderr: expect.stringContaining('There is no state at git+file:') });
-    const damaged = write('damaged.jsonl', `${SPACE}\n{"v":1,"type":"cron.created"\n`);
-    const ran = await run(['state', 'copy', damaged, copy]);
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(`${damaged}:2 cannot be used`) });
-  });
+test('A state on a branch is initialized, and a copy has no record twice', async () => {
+  const [repository, HOME] = [bareRepository(), tempDirectory()];
+  const address = `git+file://${repository}#main`;
+  const env = { HOME, PARTNER_STATE: address };
+  const made = await run(['state', 'init', '-o', 'json'], { env });
+  expect(made.json()).toEqual({ address, grant: null });
+  const [file, copy] = [soundFile(), join(HOME, 'copy.jsonl')];
+  const copied = async (from: string, to: string) =>
+    (await run(['state', 'copy', from, to, '-o', 'json'], { env })).json();
+  expect(await copied(file, address)).toEqual({ from: file, to: address, copied: 4, present: 0 });
+  expect(await copied(file, copy)).toMatchObject({ copied: 4 });
+  expect(await copied(address, copy)).toMatchObject({ copied: 0, present: 4 });
+  expect(await recordTypes(copy)).toEqual(await recordTypes(file));
+  const mistyped = await run(['state', 'copy', `${address}-mistyped`, copy], { env });
+  expect(mistyped).toMatchObject({ code: 4, stderr: expect.stringContaining('There is no state at git+file:') });
+  const damaged = write('damaged.jsonl', `${SPACE}\n{"v":1,"type":"cron.created"\n`);
+  const ran = await run(['state', 'copy', damaged, copy]);
+  expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(`${damaged}:2 cannot be used`) });
 });
 
 test('An address that is none is rejected from --state and PARTNER_STATE, without repeating its password', async () => {

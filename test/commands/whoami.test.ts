@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { createProfileHome, TOKEN } from '../support/profile-home.ts';
 import { run } from '../support/run.ts';
-import { service, write } from '../support/service.ts';
-import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
+import { service } from '../support/service.ts';
 
 const WHOAMI = ['whoami', '-o', 'json'];
 
@@ -9,8 +9,7 @@ describe('whoami', () => {
   test('shows a profile, the source of each setting, and that the service accepts the token', async () => {
     const { sandbox, token, received } = await service();
     const home = createProfileHome();
-    await storeProfile(home, 'acme', sandbox.baseUrl, token);
-    await run(['profile', 'protect', 'acme'], { env: home.env });
+    home.store('acme', sandbox.baseUrl, token, { protected: true });
     const ran = await run(WHOAMI, { env: home.env });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.json()).toEqual({
@@ -25,15 +24,6 @@ describe('whoami', () => {
     });
     expect((await received()).map(({ method }) => method)).toEqual(['GET']);
     expect(ran.stdout).not.toContain(token);
-
-    const env = { ...home.env, PARTNER_BASE_URL: 'https://elsewhere.example/v1', PARTNER_TOKEN: TOKEN };
-    const flags = ['--profile', 'acme', '--base-url', sandbox.baseUrl, '--token-file', write('token', token)];
-    expect((await run([...WHOAMI, ...flags], { env })).json()).toMatchObject({
-      profile_from: '--profile',
-      base_url_from: '--base-url',
-      token_status: 'accepted',
-      token_from: expect.stringMatching(/^--token-file /),
-    });
   });
 
   test('exits with 3 if the service rejects the token, if it may read nothing, and if there is none', async () => {

@@ -17,7 +17,7 @@ export default defineConfig({
       'test/promises/tail-loses-nothing.test.ts',
       'test/promises/token-one-origin.test.ts',
       'test/promises/{whole-or-refused,whole-session}.test.ts',
-      'test/terminal/{interrupt,login}.test.ts',
+      'test/terminal/{interrupt,login,waves,webhook}.test.ts',
       // Every operation at every declared service, at services on real frameworks, and at 2,000 generated ones.
       'test/wire/*.slow.ts',
       'test/wire/generated.test.ts',

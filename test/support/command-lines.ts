@@ -9,7 +9,7 @@ import { manifest, PROVISION, provisionBody, service } from './service.ts';
 
 /* A valid command line for every command, and what it needs. */
 
-interface CommandLine {
+export interface CommandLine {
   /** What follows `partnerctl`. A word in braces stands for an id, an address, or a file of `INPUT_FILES`. */
   readonly words: string;
   /** What it sends to the service. */
@@ -69,7 +69,7 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: 'state show', sends: 'nothing' },
   { words: 'state verify', sends: 'nothing' },
   { words: 'state init', sends: 'nothing' },
-  { words: 'state copy {directory}/state.jsonl {directory}/copy.jsonl', sends: 'nothing', after: PROVISION_NEW },
+  { words: 'state copy {directory}/state.jsonl {directory}/copy.jsonl', sends: 'nothing', after: 'upload {note.txt}' },
   { words: 'upload {note.txt}', sends: 'writes' },
   { words: 'upload {note.txt} --as document', sends: 'writes' },
   { words: 'upload {note.txt} {rows.ndjson} {new.yaml}', sends: 'writes' },

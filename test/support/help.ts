@@ -12,6 +12,7 @@ export interface CommandHelp {
   readonly arguments: readonly { readonly name: string; readonly choices: readonly string[] | null }[];
   readonly flags: readonly Flag[];
   readonly scopes: readonly string[];
+  readonly writes: boolean;
   readonly examples: readonly { readonly command: string }[];
 }
 
@@ -22,8 +23,15 @@ interface Index {
   readonly topics: readonly { readonly name: string; readonly summary: string }[];
 }
 
-/** The index of `help -o json`, and the description of each command. */
-export async function readHelp() {
+let help: ReturnType<typeof describeAll> | undefined;
+
+/** The index of `help -o json`, and the description of each command. Read once for all files that one process tests. */
+export function readHelp() {
+  help ??= describeAll();
+  return help;
+}
+
+async function describeAll() {
   const describe = (...words: readonly string[]) =>
     run(['help', ...words, '-o', 'json'], { env: { HOME: '/nowhere' } });
   const index = (await describe()).json<Index>();

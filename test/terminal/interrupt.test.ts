@@ -58,7 +58,7 @@ test('Ctrl-C ends the wait for a retry', async () => {
 });
 
 describe('Ctrl-C in a provision of many spaces, each with a chat and a job,', () => {
-  const COUNT = propertyRuns(200, 24);
+  const COUNT = propertyRuns(200, 12);
   const MORE = ", chat: {}, cron: [{ name: daily, instructions: Sum up., schedule: '0 9 * * *' }]";
 
   test.each([

@@ -1,16 +1,20 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import module from 'node:module';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { start } from '../support/program.ts';
+import { start, until } from '../support/program.ts';
 import { propertyRuns } from '../support/properties.ts';
 import { tempDirectory } from '../support/run.ts';
+import { write } from '../support/service.ts';
 import { hasTmux, inTmux } from '../support/tmux.ts';
+import { createHome, expectNoToken, startEchoService, TOKEN } from '../support/token-echo.ts';
 
 const LOGIN = ['login', '--base-url', 'https://api.example.com/v1'];
 
 /** The slow tests run eight. */
-const COUNT = propertyRuns(8, 3);
+const COUNT = propertyRuns(8, 2);
 
 test(`${COUNT} logins at once keep ${COUNT} tokens, in files that only their owner can read, and no other file`, async () => {
   const directory = tempDirectory();
@@ -61,3 +65,32 @@ test.skipIf(!('enableCompileCache' in module))(
     expect(existsSync(join(unused, 'partnerctl'))).toBe(false);
   },
 );
+
+test.skipIf(process.platform !== 'linux')(
+  'the token is not in the arguments of the process or its children',
+  async () => {
+    const release: (() => void)[] = [];
+    const baseUrl = await startEchoService((_, response) => void release.push(() => response.end('[]')));
+    const { env } = createHome();
+    const gate = join(tempDirectory(), 'gate');
+    const file = write('token', TOKEN);
+    await execa('mkfifo', [gate]);
+    // Runs until the test writes to the gate, so that its arguments can be read, and starts no children meanwhile.
+    const command = `cat ${file}; echo; echo running >&2; read line < ${gate}`;
+    const child = start(['login', '--base-url', baseUrl, '--token-command', command, '--debug'], { env });
+    await until(child.stderr, /running/);
+    const processes = [child.pid ?? 0, ...descendantsOf(child.pid ?? 0)];
+    expect(processes.length).toBeGreaterThan(1);
+    for (const pid of processes) expectNoToken(`arguments of ${pid}`, readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+    await writeFile(gate, '\n');
+    await expect.poll(() => release.length, { interval: 20 }).toBeGreaterThan(0);
+    expectNoToken('arguments', readFileSync(`/proc/${child.pid}/cmdline`, 'utf8'));
+    for (const go of release) go();
+    expect((await child).exitCode).toBe(0);
+  },
+);
+
+function descendantsOf(pid: number): number[] {
+  const direct = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  return direct.flatMap((each) => [each, ...descendantsOf(each)]);
+}

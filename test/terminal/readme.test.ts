@@ -2,7 +2,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { commandBlocks, readDocument, runReadmeSession, TOPICS } from '../support/documents.ts';
 import { start } from '../support/program.ts';
-import { run } from '../support/run.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -69,12 +68,6 @@ test('the only commands that tests do not run need a person, the network, or the
     'src/help/state.md: needs a git host',
     'src/help/webhooks.md: installs a package from the Internet',
   ]);
-});
-
-test('every file of src/help is a topic that the help lists', async () => {
-  const { topics } = (await run(['help', '-o', 'json'])).json<{ topics: readonly { name: string }[] }>();
-  const listed = topics.map(({ name }) => `src/help/${name}.md`);
-  expect(listed.sort()).toEqual([...TOPICS].sort());
 });
 
 test('the built program has every topic, and needs no network, home, or profile for it', async () => {

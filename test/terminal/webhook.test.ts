@@ -1,9 +1,10 @@
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import { start } from '../support/program.ts';
+import { propertyRuns } from '../support/properties.ts';
 
 /** More than a pipe holds. */
-const COUNT = 300;
+const COUNT = propertyRuns(300, 100);
 const BODY = 'x'.repeat(4096);
 
 /** Starts `webhook listen`, and reads nothing but its address. */

@@ -15,6 +15,12 @@ describe('the order of messages', () => {
     expect(directionOf(messages)).toBe(direction);
   });
 
+  it('is that of the service, where nothing tells it: a newest-first history is reversed', () => {
+    const untold = ['b', 'c', 'a'].map((id) => ref(id));
+    expect(sortOldestFirst(untold, 'newest first')).toEqual(untold.toReversed());
+    expect(sortOldestFirst(untold)).toEqual(untold);
+  });
+
   it('property: is that of the times, however the service sends the messages', () => {
     const times = fc.uniqueArray(fc.integer({ min: 1, max: 1_000_000 }), { minLength: 1 });
     const property = fc.property(times, (seconds) => {
