@@ -71,7 +71,6 @@ const DAMAGES: readonly (readonly [string, (line: string) => string | Uint8Array
   ['zeros', (line) => Buffer.alloc(line.length), 'not a whole record'],
   ['text', () => 'the quick brown fox', 'not a whole record'],
   ['two records in one line', (line) => `${line}${line}`, CHANGED],
-  ['more than a line may have', () => Buffer.alloc(2 * 1024 * 1024, 'x'), 'not a whole record'],
   [
     'a merge that was not finished',
     (line) => `<<<<<<< HEAD\n${line}\n=======\n${line}\n>>>>>>> theirs`,

@@ -82,12 +82,15 @@ describe('nothing is posted if the state file cannot be written because', () => 
     const provision = ['provision', write('new.yaml', manifest('new'), at.directory)];
     for (const open of [at.directory, copy]) chmodSync(open, 0o755);
     const spaces = await at.service.spaces();
-    for (const args of [at.cron.create('daily'), provision]) {
-      for (const path of [join(closed, 'state.jsonl'), at.path]) {
-        const ran = await startFile(tool, [...program, ...args, '--state', path], { env: at.service.env });
-        await expectStopped(at, ran, 'Permission denied.');
-      }
-    }
+    for (const args of [
+      [...provision, '--state', join(closed, 'state.jsonl')],
+      at.cron.create('daily', '--state', at.path),
+    ])
+      await expectStopped(
+        at,
+        await startFile(tool, [...program, ...args], { env: at.service.env }),
+        'Permission denied.',
+      );
     expect(await at.service.spaces()).toEqual(spaces);
     expect(readFileSync(at.path, 'utf8')).toBe('');
   });

@@ -11,9 +11,9 @@ import {
 import { createGate, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
 import { start } from '../support/program.ts';
 import { fastClock, fasterClock, manualSignals, type Ran, run, tempDirectory } from '../support/run.ts';
-import { write } from '../support/service.ts';
+import { manifest, write } from '../support/service.ts';
 import { jobRecordKinds, readJobLog, stateFile } from '../support/state-file.ts';
-import { bareRepository } from '../support/stores.ts';
+import { bareRepository, prepared } from '../support/stores.ts';
 
 const RECONCILE = ['cron', 'reconcile', '-o', 'json'];
 const JOB = "name: daily, instructions: Sum up the day., schedule: '0 9 * * 1-5'";
@@ -25,17 +25,10 @@ describe('a repeat sends nothing', () => {
   it.each<[string, (agent: string) => string[], number]>([
     ['of `cron create`', (agent) => createArgs(agent, 'daily'), 5],
     ['of `cron create --ensure`', (agent) => createArgs(agent, 'daily', '--ensure'), 0],
-    [
-      'of `cron create -f`',
-      (agent) => ['cron', 'create', '-f', write('jobs.yaml', `- { agent: ${agent}, ${JOB} }\n`)],
-      5,
-    ],
+    ['of `cron create -f`', (agent) => ['cron', 'create', '-f', write('a.yaml', `- { agent: ${agent}, ${JOB} }\n`)], 5],
     [
       'of `provision`',
-      () => {
-        const agent = `{ template_id: tmpl_support, name: Support, cron: [{ ${JOB} }] }`;
-        return ['provision', write('a.yaml', `external_space_id: a\nspace: { name: A }\nagents: [${agent}]\n`)];
-      },
+      () => ['provision', write('a.yaml', manifest('a').replace('"Support" }', `Support, cron: [{ ${JOB} }] }`))],
       0,
     ],
   ])('%s', async (_, args, code) => {
@@ -49,41 +42,30 @@ describe('a repeat sends nothing', () => {
   });
 });
 
-describe('Of concurrent processes with one state file,', () => {
-  it('all whose list was empty at the same moment are blocked but one', async () => {
-    const { cron, gateway, run } = await startCronBehindGateway();
-    const listed = createGate();
-    gateway.onList(async (_, response) => {
-      await listed.pass();
-      sendJson(response, []);
-    });
-    const runs = Array.from({ length: 6 }, () => run(cron.create('daily')));
-    await listed.arrived(6);
-    listed.open();
-    expect((await Promise.all(runs)).map(({ code }) => code).sort()).toEqual([0, 5, 5, 5, 5, 5]);
-    expect(gateway.posts()).toHaveLength(1);
+it('Of concurrent runs with one state file, all whose list was empty at the same moment are blocked but one', async () => {
+  const { cron, gateway, run } = await startCronBehindGateway();
+  const listed = createGate();
+  gateway.onList(async (_, response) => {
+    await listed.pass();
+    sendJson(response, []);
   });
+  const runs = Array.from({ length: 6 }, () => run(cron.create('daily')));
+  await listed.arrived(6);
+  listed.open();
+  expect((await Promise.all(runs)).map(({ code }) => code).sort()).toEqual([0, 5, 5, 5, 5, 5]);
+  expect(gateway.posts()).toHaveLength(1);
 });
 
 it('two machines that share a state create a job once, although neither may read the list', async () => {
   const { service, cron } = await startCronService();
-  const address = `git+file://${bareRepository()}#state`;
-  const blind = { ...(await service.envFor(['cron_jobs.write'])), PARTNER_STATE: address, PATH: process.env.PATH };
-  const machine = () => {
-    const env = { ...blind, HOME: tempDirectory() };
-    return (...args: string[]) => run(args, { env });
-  };
-  const [one, other] = [machine(), machine()];
-  expect((await one('state', 'init')).code).toBe(0);
-  const both = await Promise.all([one, other].map((on) => on(...cron.create('daily', '--ensure'))));
-  const ids = await cron.idsOf('daily');
-  expect(both.map((ran) => [ran.code, ran.json<{ cron_job_id: string }>().cron_job_id])).toEqual([
-    [0, ids[0]],
-    [0, ids[0]],
-  ]);
-  for (const on of [one, other]) expect((await on(...cron.create('daily'))).code).toBe(5);
+  const PARTNER_STATE = await prepared(`git+file://${bareRepository()}#state`);
+  const blind = { ...(await service.envFor(['cron_jobs.write'])), PARTNER_STATE, PATH: process.env.PATH };
+  const create = () => run(cron.create('daily', '--ensure'), { env: { ...blind, HOME: tempDirectory() } });
+  const both = await Promise.all([create(), create()]);
+  const [id, ...others] = await cron.idsOf('daily');
+  expect(others).toEqual([]);
+  for (const ran of both) expect([ran.code, ran.json<JobAnswer>().cron_job_id]).toEqual([0, id]);
   expect(await cron.posted()).toBe(1);
-  expect(ids).toHaveLength(1);
 });
 
 it('a lost response to `cron create` blocks the job until it is reconciled, and sends nothing again', async () => {

@@ -154,9 +154,7 @@ describe.each(CREATIONS)('An id that $command got', ({ command, args, answer, id
   );
 
   it('is not asked for if a shared state cannot be reached: exit 8', async () => {
-    const { state, away } = await place('git');
-    const { run, service } = await machine(answer, () => undefined, state);
-    away();
+    const { run, service } = await machine(answer, () => undefined, 'git+file:///nowhere#state');
     const ran = await run(args());
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'state_unavailable' });
     expect(service.posts()).toEqual([]);

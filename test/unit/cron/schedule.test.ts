@@ -103,7 +103,7 @@ describe('two schedules', () => {
       fc.asyncProperty(written, written, async (one, other) => {
         expect(same(one, other)).toBe((await times(one)) === (await times(other)));
       }),
-      { numRuns: propertyRuns(100) },
+      { numRuns: propertyRuns(100, 12) },
     );
   });
 });
