@@ -10,10 +10,9 @@ import {
 } from '../support/cron.ts';
 import { createGate, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
 import { start } from '../support/program.ts';
-import { fastClock, fasterClock, manualSignals, type Ran, run, tempDirectory } from '../support/run.ts';
+import { fastClock, fasterClock, manualSignals, type Ran, run } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
 import { jobRecordKinds, readJobLog, stateFile } from '../support/state-file.ts';
-import { bareRepository, prepared } from '../support/stores.ts';
 
 const RECONCILE = ['cron', 'reconcile', '-o', 'json'];
 const JOB = "name: daily, instructions: Sum up the day., schedule: '0 9 * * 1-5'";
@@ -54,18 +53,6 @@ it('Of concurrent runs with one state file, all whose list was empty at the same
   listed.open();
   expect((await Promise.all(runs)).map(({ code }) => code).sort()).toEqual([0, 5, 5, 5, 5, 5]);
   expect(gateway.posts()).toHaveLength(1);
-});
-
-it('two machines that share a state create a job once, although neither may read the list', async () => {
-  const { service, cron } = await startCronService();
-  const PARTNER_STATE = await prepared(`git+file://${bareRepository()}#state`);
-  const blind = { ...(await service.envFor(['cron_jobs.write'])), PARTNER_STATE, PATH: process.env.PATH };
-  const create = () => run(cron.create('daily', '--ensure'), { env: { ...blind, HOME: tempDirectory() } });
-  const both = await Promise.all([create(), create()]);
-  const [id, ...others] = await cron.idsOf('daily');
-  expect(others).toEqual([]);
-  for (const ran of both) expect([ran.code, ran.json<JobAnswer>().cron_job_id]).toEqual([0, id]);
-  expect(await cron.posted()).toBe(1);
 });
 
 it('a lost response to `cron create` blocks the job until it is reconciled, and sends nothing again', async () => {
