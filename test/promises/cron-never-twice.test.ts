@@ -20,25 +20,23 @@ const JOB = "name: daily, instructions: Sum up the day., schedule: '0 9 * * 1-5'
 /** The job that `cron.create('daily')` describes, as a body. */
 const DAILY = { name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') };
 
-describe('a repeat sends nothing', () => {
-  it.each<[string, (agent: string) => string[], number]>([
-    ['of `cron create`', (agent) => createArgs(agent, 'daily'), 5],
-    ['of `cron create --ensure`', (agent) => createArgs(agent, 'daily', '--ensure'), 0],
-    ['of `cron create -f`', (agent) => ['cron', 'create', '-f', write('a.yaml', `- { agent: ${agent}, ${JOB} }\n`)], 5],
-    [
-      'of `provision`',
-      () => ['provision', write('a.yaml', manifest('a').replace('"Support" }', `Support, cron: [{ ${JOB} }] }`))],
-      0,
-    ],
-  ])('%s', async (_, args, code) => {
-    const { service, cron, path } = await startCronService();
-    const argv = [...args(cron.agent_id), '--state', path];
-    expect((await run(argv, { env: service.env })).code).toBe(0);
-    await service.forget();
-    for (const _ of [1, 2]) expect((await run(argv, { env: service.env })).code).toBe(code);
-    expect(await service.posts()).toEqual([]);
-    expect(await cron.idsOf('daily')).toHaveLength(1);
-  });
+it.each<[string, (agent: string) => string[], number]>([
+  ['of `cron create`', (agent) => createArgs(agent, 'daily'), 5],
+  ['of `cron create --ensure`', (agent) => createArgs(agent, 'daily', '--ensure'), 0],
+  ['of `cron create -f`', (agent) => ['cron', 'create', '-f', write('a.yaml', `- { agent: ${agent}, ${JOB} }\n`)], 5],
+  [
+    'of `provision`',
+    () => ['provision', write('a.yaml', manifest('a').replace('"Support" }', `Support, cron: [{ ${JOB} }] }`))],
+    0,
+  ],
+])('a repeat %s sends nothing', async (_, args, code) => {
+  const { service, cron, path } = await startCronService();
+  const argv = [...args(cron.agent_id), '--state', path];
+  expect((await run(argv, { env: service.env })).code).toBe(0);
+  await service.forget();
+  for (const _ of [1, 2]) expect((await run(argv, { env: service.env })).code).toBe(code);
+  expect(await service.posts()).toEqual([]);
+  expect(await cron.idsOf('daily')).toHaveLength(1);
 });
 
 it('Of concurrent runs with one state file, all whose list was empty at the same moment are blocked but one', async () => {
@@ -218,13 +216,14 @@ describe('kill -9 after the POST', () => {
   });
 });
 
-describe('a name is the same in NFC and NFD:', () => {
-  const [NFC, NFD] = ['café', 'café'.normalize('NFD')];
+const [NFC, NFD] = ['café', 'café'.normalize('NFD')];
 
-  it.each([
-    [NFC, NFD, 'decomposed'],
-    [NFD, NFC, 'composed'],
-  ])('a job created as %j exists when its name is %s, and the name was sent as it was typed', async (first, second) => {
+it.each([
+  [NFC, NFD, 'decomposed'],
+  [NFD, NFC, 'composed'],
+])(
+  'a name is the same in NFC and NFD: a job created as %j exists when its name is %s, and the name was sent as it was typed',
+  async (first, second) => {
     const service = await startFakeService({
       'GET *': json({ code: 'forbidden' }, 403),
       'POST *': (_, response, count) => sendJson(response, { id: `c${count}` }, 201),
@@ -244,5 +243,5 @@ describe('a name is the same in NFC and NFD:', () => {
     expect(forgotten.code).toBe(0);
     expect((await create(second)).code).toBe(0);
     expect(posts()).toEqual([first, second]);
-  });
-});
+  },
+);

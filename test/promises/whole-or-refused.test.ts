@@ -397,25 +397,26 @@ test('A Link header that cannot be read is not taken for the end of a list', asy
   await expectRefused(service, SPACES, 'partnerctl contract set spaces.list.next ');
 });
 
-describe('a page that was asked for is not asked for again', () => {
-  const endless =
-    (next: (number: number) => object): Handler =>
-    (_request, response, count) =>
-      sendJson(response, { items: [{ space_id: `space-${count}`, name: 'Customer' }], ...next(count) });
+const endless =
+  (next: (number: number) => object): Handler =>
+  (_request, response, count) =>
+    sendJson(response, { items: [{ space_id: `space-${count}`, name: 'Customer' }], ...next(count) });
 
-  test.each<[string, number, (number: number) => object]>([
-    ['a link to itself', 1, () => ({ next: '/v1/automation/spaces/' })],
-    ['a link back from page 2 to page 2', 2, () => ({ next: '?page=2' })],
-    ['links in a circle of three', 4, (number) => ({ next: `?page=${2 + (number % 3)}` })],
-    ['a token that does not change', 2, () => ({ next_cursor: 'c1' })],
-    ['tokens in a circle of two', 3, (number) => ({ next_cursor: `c${number % 2}` })],
-  ])('A list with %s is refused after %i requests, though each page has new items', async (_, requests, next) => {
+test.each<[string, number, (number: number) => object]>([
+  ['a link to itself', 1, () => ({ next: '/v1/automation/spaces/' })],
+  ['a link back from page 2 to page 2', 2, () => ({ next: '?page=2' })],
+  ['links in a circle of three', 4, (number) => ({ next: `?page=${2 + (number % 3)}` })],
+  ['a token that does not change', 2, () => ({ next_cursor: 'c1' })],
+  ['tokens in a circle of two', 3, (number) => ({ next_cursor: `c${number % 2}` })],
+])(
+  'A list with %s is refused after %i requests, though each page has new items: no page is asked for again',
+  async (_, requests, next) => {
     const service = await startLists(0, SILENT);
     service.respond({ 'GET *': endless(next) });
     await expectRefused(service, SPACES);
     expect(service.requests).toHaveLength(requests);
-  });
-});
+  },
+);
 
 describe('a total that changes while the list is read', () => {
   /** Changes the list before each request for page 3, so many times. */

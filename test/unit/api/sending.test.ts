@@ -49,22 +49,20 @@ function recordSending(): string[] {
   return events;
 }
 
-describe('a call that must happen once', () => {
-  it('gets a connection that nothing else uses, and that is closed after it', async () => {
-    const { service, http } = await serve({ 'GET *': json([]), 'POST *': json({ cron_job_id: 'c1' }, 201) });
-    const calls = [1, 2, 3].map(() => createJob(http, JOB, {}));
-    for await (const _ of listSpaces(http)) throw new Error('There is no space.');
-    await Promise.all(calls);
-    await createJob(http, JOB, {});
-    for await (const _ of listSpaces(http)) throw new Error('There is no space.');
-    const used = service.posts().map(({ connection }) => connection);
-    const reads = service.requests.filter(({ method }) => method === 'GET').map(({ connection }) => connection);
-    expect(new Set(used).size).toBe(4);
-    expect(new Set(reads).size).toBe(1);
-    expect(used).not.toContain(reads[0]);
-    await Promise.all(used.map((socket) => (socket.closed ? undefined : once(socket, 'close'))));
-    expect(reads[0]?.closed).toBe(false);
-  });
+it('a call that must happen once gets a connection that nothing else uses, and that is closed after it', async () => {
+  const { service, http } = await serve({ 'GET *': json([]), 'POST *': json({ cron_job_id: 'c1' }, 201) });
+  const calls = [1, 2, 3].map(() => createJob(http, JOB, {}));
+  for await (const _ of listSpaces(http)) throw new Error('There is no space.');
+  await Promise.all(calls);
+  await createJob(http, JOB, {});
+  for await (const _ of listSpaces(http)) throw new Error('There is no space.');
+  const used = service.posts().map(({ connection }) => connection);
+  const reads = service.requests.filter(({ method }) => method === 'GET').map(({ connection }) => connection);
+  expect(new Set(used).size).toBe(4);
+  expect(new Set(reads).size).toBe(1);
+  expect(used).not.toContain(reads[0]);
+  await Promise.all(used.map((socket) => (socket.closed ? undefined : once(socket, 'close'))));
+  expect(reads[0]?.closed).toBe(false);
 });
 
 describe('the question whether a request may be sent', () => {

@@ -51,19 +51,17 @@ describe('the command for a missing id', () => {
   });
 });
 
-describe('a setting that is there already', () => {
-  it.each<[string, FieldLeaf, string, JsonObject, string]>([
-    ['stays first where another name is seen', 'agent.id', 'data.entry.id', { id: 'a' }, 'data.entry.id, id'],
-    ['is kept where nothing looks like it', 'agent.id', 'data.entry.id', { x: 'a' }, 'data.entry.id, <path>'],
-    ['comes after the text in its object', 'agent.name', 'label', { label: { en: 'A' } }, 'label.en, label'],
-    ['comes after the choice between two', 'agent.id', 'id|ref', { id: 'a', ref: 'b' }, 'id, id|ref'],
-  ])('%s', (_, leaf, set, object, value) => {
-    for (const layer of ['override', 'imported']) {
-      const fields = new Fields(object, 'agent', new Contract({ [layer]: { [leaf]: set } }));
-      const read = () => (leaf === 'agent.id' ? fields.readId(leaf) : fields.text(leaf));
-      expect(refusalOf(read).fix).toMatchObject({ leaf, value });
-    }
-  });
+it.each<[string, FieldLeaf, string, JsonObject, string]>([
+  ['stays first where another name is seen', 'agent.id', 'data.entry.id', { id: 'a' }, 'data.entry.id, id'],
+  ['is kept where nothing looks like it', 'agent.id', 'data.entry.id', { x: 'a' }, 'data.entry.id, <path>'],
+  ['comes after the text in its object', 'agent.name', 'label', { label: { en: 'A' } }, 'label.en, label'],
+  ['comes after the choice between two', 'agent.id', 'id|ref', { id: 'a', ref: 'b' }, 'id, id|ref'],
+])('a setting that is there already %s', (_, leaf, set, object, value) => {
+  for (const layer of ['override', 'imported']) {
+    const fields = new Fields(object, 'agent', new Contract({ [layer]: { [leaf]: set } }));
+    const read = () => (leaf === 'agent.id' ? fields.readId(leaf) : fields.text(leaf));
+    expect(refusalOf(read).fix).toMatchObject({ leaf, value });
+  }
 });
 
 it('an object that holds the fields is named by the error, and read for all of them once it is set', () => {

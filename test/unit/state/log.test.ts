@@ -69,20 +69,18 @@ describe('A log', () => {
   });
 });
 
-describe('The state file', () => {
-  it('is read once: then only what was added, unless it was replaced or shortened', async () => {
-    const path = join(tempDirectory(), 'state.jsonl');
-    const driver = fileLog(path);
-    expect(await driver.load()).toBeUndefined();
-    writeFileSync(path, 'a\nb\nc');
-    expect(await driver.load()).toEqual({ from: 0, lines: ['a', 'b', 'c'] });
-    appendFileSync(path, 'd\ne\n');
-    expect(await driver.load()).toEqual({ from: 2, lines: ['cd', 'e', ''] });
-    expect(await driver.load()).toEqual({ from: 4, lines: [''] });
-    writeFileSync(path, 'a\n');
-    expect(await driver.load()).toEqual({ from: 0, lines: ['a', ''] });
-    writeFileSync(`${path}.new`, 'a\nb\n');
-    renameSync(`${path}.new`, path);
-    expect(await driver.load()).toEqual({ from: 0, lines: ['a', 'b', ''] });
-  });
+it('The state file is read once: then only what was added, unless it was replaced or shortened', async () => {
+  const path = join(tempDirectory(), 'state.jsonl');
+  const driver = fileLog(path);
+  expect(await driver.load()).toBeUndefined();
+  writeFileSync(path, 'a\nb\nc');
+  expect(await driver.load()).toEqual({ from: 0, lines: ['a', 'b', 'c'] });
+  appendFileSync(path, 'd\ne\n');
+  expect(await driver.load()).toEqual({ from: 2, lines: ['cd', 'e', ''] });
+  expect(await driver.load()).toEqual({ from: 4, lines: [''] });
+  writeFileSync(path, 'a\n');
+  expect(await driver.load()).toEqual({ from: 0, lines: ['a', ''] });
+  writeFileSync(`${path}.new`, 'a\nb\n');
+  renameSync(`${path}.new`, path);
+  expect(await driver.load()).toEqual({ from: 0, lines: ['a', 'b', ''] });
 });
