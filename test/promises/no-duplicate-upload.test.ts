@@ -212,7 +212,7 @@ describe('A response that arrives when only the end of the form is missing', () 
     [', also in two parts', inTwoParts],
   ])('counts if it has an id%s', async (_, respond) => {
     const { service, upload, records } = await startUploads(respondBeforeEnd(respond));
-    const ran = await upload([largeFile()]);
+    const ran = await upload([largeFile(MB)]);
     expect(ran.code).toBe(0);
     expect(ran.json()).toMatchObject([{ id: 'att_quick', status: 'uploaded', sha256: expect.any(String) }]);
     expect(service.requests).toHaveLength(1);
@@ -222,7 +222,7 @@ describe('A response that arrives when only the end of the form is missing', () 
   it('leaves the file unknown if it is cut', async () => {
     const lost = respondBeforeEnd(cut('{"file_attachment_id": "att', 201));
     const { service, upload, records } = await startUploads([lost, accept]);
-    const path = largeFile();
+    const path = largeFile(MB);
     expectUnknown(await upload([path]));
     expect((await records()).slice(-2)).toEqual(['reserved', 'unknown']);
     expect((await upload([path])).json()).toMatchObject([{ status: 'unknown' }]);
@@ -239,7 +239,7 @@ describe('A response that arrives when only the end of the form is missing', () 
       response.write('{"file_attachment_id": "att');
     };
     const { upload, records } = await startUploads(respondBeforeEnd(respond));
-    expect((await upload([largeFile()], { signals })).json()).toMatchObject([{ id: null, status: 'unknown' }]);
+    expect((await upload([largeFile(MB)], { signals })).json()).toMatchObject([{ id: null, status: 'unknown' }]);
     expect(await records()).toEqual(['reserved', 'unknown']);
   });
 });

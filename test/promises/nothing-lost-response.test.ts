@@ -1,9 +1,18 @@
 import { copyFileSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createArgs } from '../support/cron.ts';
-import { type FakeService, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
+import { CRON_JOBS, createArgs } from '../support/cron.ts';
+import { createGate, type FakeService, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { fastClock, fasterClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import {
+  fastClock,
+  fasterClock,
+  manualSignals,
+  partnerctl,
+  type Ran,
+  run,
+  tempDirectory,
+  tinyRandom,
+} from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
 import { readState, recordTypes } from '../support/state-file.ts';
 import { bareRepository, prepared } from '../support/stores.ts';
@@ -184,43 +193,6 @@ describe.each(CREATIONS)('An id that $command got', ({ command, args, answer, id
 });
 
 describe('An interrupted provision', () => {
-  const SPACE = { space_id: 's1', external_space_id: 'a' };
-  const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
-  const CRON_JOBS = '/automation/partner-cron-jobs/';
-
-  /** The document of the space `a`, with jobs of these names. */
-  function scheduled(...names: string[]): string {
-    const jobs = names.map((name) => `{ name: ${name}, instructions: x, schedule: '@daily' }`);
-    return manifest('a').replace('"Support" }', `"Support", cron: [${jobs.join(', ')}] }`);
-  }
-
-  /** A service with the space `a`, its agent, and these jobs. */
-  async function startWithSpace(jobs: readonly unknown[], onJob: Handler) {
-    const { baseUrl } = await startFakeService({
-      'GET /automation/spaces/': json([SPACE]),
-      'GET /automation/spaces/{id}/agents/': json([AGENT]),
-      [`GET ${CRON_JOBS}`]: (_, response) => sendJson(response, jobs),
-      [`POST ${CRON_JOBS}`]: onJob,
-    });
-    return { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'secret-token', HOME: tempDirectory() };
-  }
-
-  /** Interrupts the run once four jobs are in flight, as many as it sends at once, and then lets the service answer. */
-  function interruptAtFour({ ctrlC }: ReturnType<typeof manualSignals>, answer: Handler): Handler {
-    const waiting: (() => void)[] = [];
-    return async (request, response, count) => {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve);
-        if (waiting.length < 4) return;
-        ctrlC();
-        for (const proceed of waiting) proceed();
-      });
-      return answer(request, response, count);
-    };
-  }
-
-  const SIX = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'];
-
   it('says that the space may have been provisioned if its request was lost', async () => {
     const signals = manualSignals();
     const service = await startFakeService({ 'GET *': json([]), 'POST *': json({ detail: 'overloaded' }, 503) });
@@ -231,26 +203,41 @@ describe('An interrupted provision', () => {
         signal?.throwIfAborted();
       },
     };
-    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token' };
-    const ran = await run(['provision', '-', '-o', 'json'], { env, stdin: manifest('a'), signals, clock });
+    const args = ['provision', '-', '-o', 'json'];
+    const ran = await partnerctl(service.baseUrl, args, { stdin: manifest('a'), signals, clock });
     expect(ran.code).toBe(130);
     expect(ran.error().hint).toContain('may or may not have been provisioned');
   });
+
+  const SIX = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'];
 
   it.each([
     ['one', 9],
     ['two', 130],
   ])('of %s documents still reports an earlier lost response and how to reconcile it: exit %i', async (count, code) => {
     const signals = manualSignals();
-    const answer: Handler = (request, response, number) => {
-      const { name } = JSON.parse(request.body);
-      if (name === 'first') reset(request, response, number);
-      else sendJson(response, { cron_job_id: `cron_${name}` }, 201);
-    };
-    const env = await startWithSpace([], interruptAtFour(signals, answer));
-    const first = scheduled(...SIX);
+    const inFlight = createGate();
+    const service = await startFakeService({
+      'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'a' }]),
+      'GET /automation/spaces/{id}/agents/': json([{ agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' }]),
+      [`GET ${CRON_JOBS}`]: json([]),
+      [`POST ${CRON_JOBS}`]: async (request, response, number) => {
+        // Four jobs are in flight, as many as are sent at once: the run is interrupted, and then the service answers.
+        if (number === 4) {
+          signals.ctrlC();
+          inFlight.open();
+        }
+        await inFlight.pass();
+        const { name } = request.json();
+        if (name === 'first') reset(request, response, number);
+        else sendJson(response, { cron_job_id: `cron_${name}` }, 201);
+      },
+    });
+    const jobs = SIX.map((name) => `{ name: ${name}, instructions: x, schedule: '@daily' }`);
+    const first = manifest('a').replace('"Support" }', `"Support", cron: [${jobs.join(', ')}] }`);
     const stdin = count === 'one' ? first : `${first}---\n${manifest('b')}`;
-    const ran = await run(['provision', '-', '-o', 'json'], { env, stdin, signals });
+    const options = { stdin, signals, clock: fasterClock(1) };
+    const ran = await partnerctl(service.baseUrl, ['provision', '-', '-o', 'json'], options);
     expect(ran.code).toBe(code);
     const hint = expect.stringContaining('partnerctl cron reconcile');
     expect(ran.error()).toMatchObject({ hint });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { trustCertificate } from '../support/certificate.ts';
+import { TRUST_CERTIFICATE } from '../support/certificate.ts';
 import { createChat } from '../support/chat.ts';
 import {
   type FakeRequest,
@@ -197,7 +197,7 @@ test.each([
 
 /** Runs the built program with a trusted certificate. */
 const trusting = (env: Record<string, string>, ...args: string[]) =>
-  start(args, { env: { HOME: tempDirectory(), PARTNER_TOKEN: TOKEN, ...trustCertificate(), ...env } });
+  start(args, { env: { HOME: tempDirectory(), PARTNER_TOKEN: TOKEN, ...TRUST_CERTIFICATE, ...env } });
 
 describe('A proxy', () => {
   test('tunnels the calls and never sees the token', async () => {

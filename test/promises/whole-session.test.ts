@@ -8,10 +8,9 @@ import {
   idsOf,
   nextPath,
   readAll,
-  stallingClock,
 } from '../support/history-server.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { fastClock, leapingClock, manualSignals, partnerctl, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fastClock, manualSignals, partnerctl, run, tempDirectory, tinyRandom } from '../support/run.ts';
 
 const TAIL = ['chat', 'tail', '--source', 'src', '--session', 's', '-o', 'json'];
 
@@ -172,52 +171,6 @@ test.each([[[...TAIL, '--from-start', '--no-follow']], [['chat', 'watch', '--no-
     expect(ran.error().hint).toMatch(/Allow more time with --timeout/);
   },
 );
-
-/** Follows a session that gets a message after this answer. */
-async function followAfter(respond: (request: HistoryRequest) => unknown, flags: readonly string[], clock: Clock) {
-  const server = await historyServer();
-  const signals = manualSignals();
-  server.add('s', 1);
-  server.behave((request, wellBehaved) => {
-    if (server.requests.length === 4) server.add('s', 1);
-    if (server.requests.length === 2) respond(request);
-    else sendPage(request, wellBehaved(), 10);
-  });
-  const onStdout = (text: string): void => {
-    if (idsOf(text).length === 2) signals.ctrlC();
-  };
-  const options = { clock, signals, onStdout, random: tinyRandom };
-  const ran = await partnerctl(server.baseUrl, [...TAIL, '--timeout', '9h', ...flags], options);
-  return { code: ran.code, shown: idsOf(ran.stdout), stderr: ran.stderr };
-}
-
-const WHOLE = { code: 0, shown: ['s-0', 's-1'] };
-
-test('A pause of ten seconds or more that the service asks for is told before it begins, and its end', async () => {
-  const wait =
-    (seconds: string) =>
-    ({ json }: HistoryRequest) =>
-      json(429, {}, { 'retry-after': seconds });
-  const told = await followAfter(wait('40'), [], fastClock());
-  expect(told).toMatchObject(WHOLE);
-  expect(told.stderr).toMatch(/^warning: .*rate limit.* Continuing in 40s\.\nwarning: connection restored after 40s/);
-  expect(await followAfter(wait('9'), [], fastClock())).toEqual({ ...WHOLE, stderr: '' });
-});
-
-test('A request that fails after the machine slept is no outage', async () => {
-  const clock = leapingClock();
-  const sleep = ({ request }: HistoryRequest): void => {
-    clock.leap(3_600_000);
-    request.socket.resetAndDestroy();
-  };
-  expect(await followAfter(sleep, ['--max-outage', '5m'], clock)).toEqual({ ...WHOLE, stderr: '' });
-});
-
-test('A page may be slow, as long as something comes', async () => {
-  const clock = stallingClock();
-  const dribble = ({ response }: HistoryRequest) => clock.dribble(response, '{"results":[],"next":null}');
-  expect(await followAfter(dribble, [], clock)).toEqual({ ...WHOLE, stderr: '' });
-});
 
 test('A wait whose first reply may be on a page that the service does not name is refused with the command that settles it', async () => {
   const server = await historyServer();

@@ -100,3 +100,16 @@ test('a request must have an exact path, a loopback Host, and a body that can be
     expect((await on.partner('POST', PROVISION, more)).json.error.code).toBe(code);
   }
 });
+
+test('The log has each partner request with its body, but never the token', async () => {
+  const { admin, partner, token } = await service();
+  const body = provisionBody('acme');
+  await partner('POST', PROVISION, { body });
+  await partner('GET', `${SPACES}?page_size=2`);
+  const { text, json } = await admin('GET', '/requests');
+  expect(json.requests).toMatchObject([
+    { method: 'POST', path: `/v1${PROVISION}`, status: 201, body, fault: null },
+    { method: 'GET', path: `/v1${SPACES}`, query: 'page_size=2', status: 200, body: null },
+  ]);
+  expect(text).not.toContain(token);
+});
