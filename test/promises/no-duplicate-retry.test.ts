@@ -2,17 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { createArgs } from '../support/cron.ts';
-import { cut, type FakeService, type Handler, json, passOn, reset, startFakeService } from '../support/fake-service.ts';
-import {
-  fastClock,
-  fasterClock,
-  manualSignals,
-  partnerctl,
-  type Ran,
-  type RunOptions,
-  run,
-  tinyRandom,
-} from '../support/run.ts';
+import { cut, type Handler, json, passOn, reset, startFakeService } from '../support/fake-service.ts';
+import { fastClock, fasterClock, manualSignals, partnerctl, type RunOptions, run, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { recordTypes, stateFile } from '../support/state-file.ts';
 import { rawJson } from '../support/tcp-server.ts';
@@ -89,14 +80,8 @@ const FAULTS: readonly (readonly [string, Fault])[] = [
   ['a response that is cut', { stage: 'after', respond: cut('{"id":', 201) }],
 ];
 
-interface Unreliable {
-  readonly env: Record<string, string>;
-  /** The ids by which the service recognizes a repeat, of each write that arrived. */
-  sent(): unknown[];
-}
-
 /** A path to a sandbox on which the first writes fail. */
-async function unreliable({ sandbox, env }: Service, { stage, respond }: Fault, times: number): Promise<Unreliable> {
+async function unreliable({ sandbox, env }: Service, { stage, respond }: Fault, times: number) {
   let left = times;
   const { baseUrl, posts } = await startFakeService(async (request, response, count): Promise<unknown> => {
     const isLost = request.method === 'POST' && left > 0;
@@ -108,6 +93,7 @@ async function unreliable({ sandbox, env }: Service, { stage, respond }: Fault, 
   });
   return {
     env: { ...env, PARTNER_BASE_URL: baseUrl },
+    /** The ids by which the service recognizes a repeat, of each write that arrived. */
     sent: () =>
       posts().map((request) => {
         const { external_space_id, source_id, session_id, external_message_id } = request.json();
@@ -182,16 +168,10 @@ it('A read is not repeated after a 402, and waits for the Retry-After of a 429',
   expect(service.requests).toHaveLength(2);
 });
 
-interface Creation {
-  readonly ran: Ran;
-  readonly service: FakeService;
-  /** The records of the state. */
-  readonly records: readonly string[];
-  readonly slept: readonly number[];
-}
+type Creation = Awaited<ReturnType<typeof createJob>>;
 
 /** Runs `cron create` with a token that may not list jobs, so that only the response to its POST says what happened. */
-async function createJob(respond: Handler, options: RunOptions = {}, ...flags: string[]): Promise<Creation> {
+async function createJob(respond: Handler, options: RunOptions = {}, ...flags: string[]) {
   const service = await startFakeService({ 'GET *': json({ detail: 'missing scope' }, 403), 'POST *': respond });
   const clock = fastClock();
   const { path, run: runWithState } = stateFile();

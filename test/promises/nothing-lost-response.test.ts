@@ -1,14 +1,14 @@
 import { copyFileSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CRON_JOBS, createArgs } from '../support/cron.ts';
-import { createGate, type FakeService, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
+import { createGate, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
 import { propertyRuns } from '../support/properties.ts';
 import {
   fastClock,
   fasterClock,
   manualSignals,
   partnerctl,
-  type Ran,
+  type RunOptions,
   run,
   tempDirectory,
   tinyRandom,
@@ -72,14 +72,8 @@ const CREATIONS: readonly Creation[] = [
   },
 ];
 
-interface Place {
-  readonly state: string;
-  /** Makes the state unreachable. */
-  away(): void;
-  back(): void;
-}
-
-async function place(kind: 'a file' | 'git'): Promise<Place> {
+/** A state that a test makes unreachable. */
+async function place(kind: 'a file' | 'git') {
   const path = kind === 'git' ? bareRepository() : write('state.jsonl', '');
   return {
     state: kind === 'git' ? await prepared(`git+file://${path}#state`) : path,
@@ -97,18 +91,8 @@ async function place(kind: 'a file' | 'git'): Promise<Place> {
   };
 }
 
-interface Machine {
-  readonly service: FakeService;
-  readonly state: string;
-  run(args: readonly string[], options?: Parameters<typeof run>[1]): Promise<Ran>;
-}
-
 /** A machine whose token may read nothing. @param onPost called once the first POST has arrived, before its response */
-async function machine(
-  answer: object,
-  onPost: (state: string) => unknown,
-  state = write('state.jsonl', ''),
-): Promise<Machine> {
+async function machine(answer: object, onPost: (state: string) => unknown, state = write('state.jsonl', '')) {
   const service = await startFakeService({
     'POST *': async (_, response, count) => {
       if (count === 1) await onPost(state);
@@ -126,7 +110,7 @@ async function machine(
   return {
     service,
     state,
-    run: (args, options = {}) =>
+    run: (args: readonly string[], options: RunOptions = {}) =>
       run(args, { random: tinyRandom, clock: fasterClock(60), env: { ...env, HOME: tempDirectory() }, ...options }),
   };
 }
