@@ -254,6 +254,7 @@ describe('A job of unknown outcome is not sent again:', () => {
     ],
     ['201 with half of its JSON', head('201 Created', 'content-length: 5\r\n\r\n{"id"'), 201],
     ['200 with an error', rawJson({ error: { message: 'Broken.' } }), 200],
+    ['529', rawJson({}, '529 Overloaded'), 529],
     ['201 in an unknown encoding', head('201 Created', 'content-encoding: zstd\r\ncontent-length: 1\r\n\r\nx'), 201],
     ['headers that are cut', 'HTTP/1.1 201 Cre', null],
     ['no response', '', null],
