@@ -27,16 +27,6 @@ async function serve(script: Script) {
   return { service, http: client(service.baseUrl).http };
 }
 
-/** Returns what a call throws. */
-async function failureOf(call: Promise<unknown>): Promise<unknown> {
-  try {
-    await call;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('The call succeeded.');
-}
-
 /** Records when undici has connected, and when it writes the head of a request. */
 function recordSending(): string[] {
   const events: string[] = [];
@@ -85,7 +75,7 @@ describe('the question whether a request may be sent', () => {
     const { http } = client((await listen(server)).baseUrl);
     const events = recordSending();
     const closed = once(server, 'connection').then(([socket]) => once(socket, 'close'));
-    const error = await failureOf(createJob(http, JOB, { maySend: () => false }));
+    const error = await createJob(http, JOB, { maySend: () => false }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(LocalError);
     expect(provesNothingDone(error)).toBe(true);
     await closed;
