@@ -82,46 +82,47 @@ describe('nothing is posted if the state file cannot be written because', () => 
     const provision = ['provision', write('new.yaml', manifest('new'), at.directory)];
     for (const open of [at.directory, copy]) chmodSync(open, 0o755);
     const spaces = await at.service.spaces();
-    for (const args of [at.cron.create('daily'), provision]) {
-      for (const path of [join(closed, 'state.jsonl'), at.path]) {
-        const ran = await startFile(tool, [...program, ...args, '--state', path], { env: at.service.env });
-        await expectStopped(at, ran, 'Permission denied.');
-      }
-    }
+    for (const args of [
+      [...provision, '--state', join(closed, 'state.jsonl')],
+      at.cron.create('daily', '--state', at.path),
+    ])
+      await expectStopped(
+        at,
+        await startFile(tool, [...program, ...args], { env: at.service.env }),
+        'Permission denied.',
+      );
     expect(await at.service.spaces()).toEqual(spaces);
     expect(readFileSync(at.path, 'utf8')).toBe('');
   });
 });
 
-describe('a job that was created but cannot be recorded', () => {
-  it('is reported with its id, blocks its name, and is recorded by the command in the hint, as written', async () => {
-    const at = await startCronService();
-    // A name that a shell would split.
-    const name = 'Mia & Ben, $HOME';
-    // The file accepts the reservation and nothing after it.
-    writeFileSync(at.path, '\n'.repeat(250));
-    const args = at.cron.create(name, '--state', at.path).map((word) => `'${word}'`);
-    const ran = await shell(`ulimit -f 1; partnerctl ${args.join(' ')}`, { env: at.service.env });
-    const ids = await at.cron.idsOf(name);
-    expect(ids).toHaveLength(1);
-    expect(ran.exitCode).toBe(1);
-    expect(JSON.parse(ran.stdout)).toMatchObject({ cron_job_id: ids[0], status: 'created' });
-    expect(await jobRecordKinds(at.path)).toEqual(['reserved']);
-    const { message, hint } = errorIn(ran.stderr);
-    expect(message).toContain(ids[0]);
+it('a job that was created but cannot be recorded is reported with its id, blocks its name, and is recorded by the command in the hint, as written', async () => {
+  const at = await startCronService();
+  // A name that a shell would split.
+  const name = 'Mia & Ben, $HOME';
+  // The file accepts the reservation and nothing after it.
+  writeFileSync(at.path, '\n'.repeat(250));
+  const args = at.cron.create(name, '--state', at.path).map((word) => `'${word}'`);
+  const ran = await shell(`ulimit -f 1; partnerctl ${args.join(' ')}`, { env: at.service.env });
+  const ids = await at.cron.idsOf(name);
+  expect(ids).toHaveLength(1);
+  expect(ran.exitCode).toBe(1);
+  expect(JSON.parse(ran.stdout)).toMatchObject({ cron_job_id: ids[0], status: 'created' });
+  expect(await jobRecordKinds(at.path)).toEqual(['reserved']);
+  const { message, hint } = errorIn(ran.stderr);
+  expect(message).toContain(ids[0]);
 
-    const env = { ...at.service.env, PARTNER_STATE: at.path };
-    const again = (argv: readonly string[]) => run(argv, { env, clock: fastClock() });
-    expect((await again(at.cron.create(name, '--ensure'))).code).toBe(9);
-    const [line = ''] = /partnerctl cron adopt .*/.exec(hint ?? '') ?? [];
-    // The shell splits the words; the command waits for a lease.
-    const { stdout } = await shell(`printf '%s\\n' ${line}`);
-    const adopted = await again(stdout.trim().split('\n').slice(1));
-    expect(adopted.code, adopted.stderr).toBe(0);
-    expect((await readJobLog(at.path)).ids).toEqual(ids);
-    const found = await again(at.cron.create(name, '--ensure'));
-    expect(found.json()).toMatchObject({ cron_job_id: ids[0], status: 'exists' });
-    expect((await again(['cron', 'reconcile'])).code).toBe(0);
-    expect(await at.cron.posted()).toBe(1);
-  });
+  const env = { ...at.service.env, PARTNER_STATE: at.path };
+  const again = (argv: readonly string[]) => run(argv, { env, clock: fastClock() });
+  expect((await again(at.cron.create(name, '--ensure'))).code).toBe(9);
+  const [line = ''] = /partnerctl cron adopt .*/.exec(hint ?? '') ?? [];
+  // The shell splits the words; the command waits for a lease.
+  const { stdout } = await shell(`printf '%s\\n' ${line}`);
+  const adopted = await again(stdout.trim().split('\n').slice(1));
+  expect(adopted.code, adopted.stderr).toBe(0);
+  expect((await readJobLog(at.path)).ids).toEqual(ids);
+  const found = await again(at.cron.create(name, '--ensure'));
+  expect(found.json()).toMatchObject({ cron_job_id: ids[0], status: 'exists' });
+  expect((await again(['cron', 'reconcile'])).code).toBe(0);
+  expect(await at.cron.posted()).toBe(1);
 });

@@ -10,10 +10,9 @@ import {
 } from '../support/cron.ts';
 import { createGate, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
 import { start } from '../support/program.ts';
-import { fastClock, fasterClock, manualSignals, type Ran, run, tempDirectory } from '../support/run.ts';
-import { write } from '../support/service.ts';
+import { fastClock, fasterClock, manualSignals, type Ran, run } from '../support/run.ts';
+import { manifest, write } from '../support/service.ts';
 import { jobRecordKinds, readJobLog, stateFile } from '../support/state-file.ts';
-import { bareRepository } from '../support/stores.ts';
 
 const RECONCILE = ['cron', 'reconcile', '-o', 'json'];
 const JOB = "name: daily, instructions: Sum up the day., schedule: '0 9 * * 1-5'";
@@ -21,69 +20,37 @@ const JOB = "name: daily, instructions: Sum up the day., schedule: '0 9 * * 1-5'
 /** The job that `cron.create('daily')` describes, as a body. */
 const DAILY = { name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') };
 
-describe('a repeat sends nothing', () => {
-  it.each<[string, (agent: string) => string[], number]>([
-    ['of `cron create`', (agent) => createArgs(agent, 'daily'), 5],
-    ['of `cron create --ensure`', (agent) => createArgs(agent, 'daily', '--ensure'), 0],
-    [
-      'of `cron create -f`',
-      (agent) => ['cron', 'create', '-f', write('jobs.yaml', `- { agent: ${agent}, ${JOB} }\n`)],
-      5,
-    ],
-    [
-      'of `provision`',
-      () => {
-        const agent = `{ template_id: tmpl_support, name: Support, cron: [{ ${JOB} }] }`;
-        return ['provision', write('a.yaml', `external_space_id: a\nspace: { name: A }\nagents: [${agent}]\n`)];
-      },
-      0,
-    ],
-  ])('%s', async (_, args, code) => {
-    const { service, cron, path } = await startCronService();
-    const argv = [...args(cron.agent_id), '--state', path];
-    expect((await run(argv, { env: service.env })).code).toBe(0);
-    await service.forget();
-    for (const _ of [1, 2]) expect((await run(argv, { env: service.env })).code).toBe(code);
-    expect(await service.posts()).toEqual([]);
-    expect(await cron.idsOf('daily')).toHaveLength(1);
-  });
+it.each<[string, (agent: string) => string[], number]>([
+  ['of `cron create`', (agent) => createArgs(agent, 'daily'), 5],
+  ['of `cron create --ensure`', (agent) => createArgs(agent, 'daily', '--ensure'), 0],
+  ['of `cron create -f`', (agent) => ['cron', 'create', '-f', write('a.yaml', `- { agent: ${agent}, ${JOB} }\n`)], 5],
+  [
+    'of `provision`',
+    () => ['provision', write('a.yaml', manifest('a').replace('"Support" }', `Support, cron: [{ ${JOB} }] }`))],
+    0,
+  ],
+])('a repeat %s sends nothing', async (_, args, code) => {
+  const { service, cron, path } = await startCronService();
+  const argv = [...args(cron.agent_id), '--state', path];
+  expect((await run(argv, { env: service.env })).code).toBe(0);
+  await service.forget();
+  for (const _ of [1, 2]) expect((await run(argv, { env: service.env })).code).toBe(code);
+  expect(await service.posts()).toEqual([]);
+  expect(await cron.idsOf('daily')).toHaveLength(1);
 });
 
-describe('Of concurrent processes with one state file,', () => {
-  it('all whose list was empty at the same moment are blocked but one', async () => {
-    const { cron, gateway, run } = await startCronBehindGateway();
-    const listed = createGate();
-    gateway.onList(async (_, response) => {
-      await listed.pass();
-      sendJson(response, []);
-    });
-    const runs = Array.from({ length: 6 }, () => run(cron.create('daily')));
-    await listed.arrived(6);
-    listed.open();
-    expect((await Promise.all(runs)).map(({ code }) => code).sort()).toEqual([0, 5, 5, 5, 5, 5]);
-    expect(gateway.posts()).toHaveLength(1);
+it('Of concurrent runs with one state file, all whose list was empty at the same moment are blocked but one', async () => {
+  const { cron, gateway, run } = await startCronBehindGateway();
+  const listed = createGate();
+  gateway.onList(async (_, response) => {
+    await listed.pass();
+    sendJson(response, []);
   });
-});
-
-it('two machines that share a state create a job once, although neither may read the list', async () => {
-  const { service, cron } = await startCronService();
-  const address = `git+file://${bareRepository()}#state`;
-  const blind = { ...(await service.envFor(['cron_jobs.write'])), PARTNER_STATE: address, PATH: process.env.PATH };
-  const machine = () => {
-    const env = { ...blind, HOME: tempDirectory() };
-    return (...args: string[]) => run(args, { env });
-  };
-  const [one, other] = [machine(), machine()];
-  expect((await one('state', 'init')).code).toBe(0);
-  const both = await Promise.all([one, other].map((on) => on(...cron.create('daily', '--ensure'))));
-  const ids = await cron.idsOf('daily');
-  expect(both.map((ran) => [ran.code, ran.json<{ cron_job_id: string }>().cron_job_id])).toEqual([
-    [0, ids[0]],
-    [0, ids[0]],
-  ]);
-  for (const on of [one, other]) expect((await on(...cron.create('daily'))).code).toBe(5);
-  expect(await cron.posted()).toBe(1);
-  expect(ids).toHaveLength(1);
+  const runs = Array.from({ length: 6 }, () => run(cron.create('daily')));
+  await listed.arrived(6);
+  listed.open();
+  expect((await Promise.all(runs)).map(({ code }) => code).sort()).toEqual([0, 5, 5, 5, 5, 5]);
+  expect(gateway.posts()).toHaveLength(1);
 });
 
 it('a lost response to `cron create` blocks the job until it is reconciled, and sends nothing again', async () => {
@@ -249,13 +216,14 @@ describe('kill -9 after the POST', () => {
   });
 });
 
-describe('a name is the same in NFC and NFD:', () => {
-  const [NFC, NFD] = ['café', 'café'.normalize('NFD')];
+const [NFC, NFD] = ['café', 'café'.normalize('NFD')];
 
-  it.each([
-    [NFC, NFD, 'decomposed'],
-    [NFD, NFC, 'composed'],
-  ])('a job created as %j exists when its name is %s, and the name was sent as it was typed', async (first, second) => {
+it.each([
+  [NFC, NFD, 'decomposed'],
+  [NFD, NFC, 'composed'],
+])(
+  'a name is the same in NFC and NFD: a job created as %j exists when its name is %s, and the name was sent as it was typed',
+  async (first, second) => {
     const service = await startFakeService({
       'GET *': json({ code: 'forbidden' }, 403),
       'POST *': (_, response, count) => sendJson(response, { id: `c${count}` }, 201),
@@ -275,5 +243,5 @@ describe('a name is the same in NFC and NFD:', () => {
     expect(forgotten.code).toBe(0);
     expect((await create(second)).code).toBe(0);
     expect(posts()).toEqual([first, second]);
-  });
-});
+  },
+);

@@ -71,19 +71,17 @@ describe('A job of a file', () => {
   });
 });
 
-describe('A job of flags', () => {
-  it('is another one with its instructions and schedule, or with its name but for case and spaces', async () => {
-    const { cron, run } = await startCronBehindGateway();
-    expect((await run(cron.create('daily'))).code).toBe(0);
-    const text = ['--instructions', 'Sum up the day.'];
-    const withText = (name: string, ...more: string[]) =>
-      run(['cron', 'create', '--agent', cron.agent_id, '--name', name, ...text, '-o', 'json', ...more]);
-    expect((await withText('nightly', '--schedule', '0 9 * * mon-fri')).code).toBe(5);
-    expect((await run(cron.create('Daily'))).code).toBe(5);
-    expect((await withText('nightly', '--schedule', '0 22 * * *')).code).toBe(0);
-    expect((await run(cron.create('Daily', '--create-beside'))).code).toBe(0);
-    expect(await cron.posted()).toBe(3);
-  });
+it('A job of flags is another one with its instructions and schedule, or with its name but for case and spaces', async () => {
+  const { cron, run } = await startCronBehindGateway();
+  expect((await run(cron.create('daily'))).code).toBe(0);
+  const text = ['--instructions', 'Sum up the day.'];
+  const withText = (name: string, ...more: string[]) =>
+    run(['cron', 'create', '--agent', cron.agent_id, '--name', name, ...text, '-o', 'json', ...more]);
+  expect((await withText('nightly', '--schedule', '0 9 * * mon-fri')).code).toBe(5);
+  expect((await run(cron.create('Daily'))).code).toBe(5);
+  expect((await withText('nightly', '--schedule', '0 22 * * *')).code).toBe(0);
+  expect((await run(cron.create('Daily', '--create-beside'))).code).toBe(0);
+  expect(await cron.posted()).toBe(3);
 });
 
 it.each<[string, (job: Made) => object]>([

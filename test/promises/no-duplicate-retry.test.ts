@@ -1,22 +1,11 @@
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { createArgs } from '../support/cron.ts';
-import { cut, type FakeService, type Handler, json, passOn, reset, startFakeService } from '../support/fake-service.ts';
-import { shell } from '../support/program.ts';
-import {
-  fastClock,
-  fasterClock,
-  manualSignals,
-  type Ran,
-  type RunOptions,
-  run,
-  tempDirectory,
-  tinyRandom,
-} from '../support/run.ts';
+import { cut, type Handler, json, passOn, reset, startFakeService } from '../support/fake-service.ts';
+import { fastClock, fasterClock, manualSignals, partnerctl, type RunOptions, run, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
-import { recordTypes } from '../support/state-file.ts';
+import { recordTypes, stateFile } from '../support/state-file.ts';
 import { rawJson } from '../support/tcp-server.ts';
 
 /*
@@ -34,20 +23,28 @@ interface Write {
   readonly looksFirst?: boolean;
 }
 
+type Prepare = (service: Service) => Promise<Write>;
+
+const sending: Prepare = async (service) => {
+  const { source_id, history } = await createChat(service);
+  return {
+    args: ['chat', 'send', '--source', source_id, '--session', 's1', 'Hello'],
+    created: async () => (await history()).filter(({ role }) => role === 'user').map(({ text }) => text),
+    once: ['Hello'],
+  };
+};
+
 /** The commands whose requests the specification calls safe to repeat. */
-const IDEMPOTENT: readonly (readonly [string, (service: Service) => Promise<Write>])[] = [
+const IDEMPOTENT: readonly (readonly [string, Prepare])[] = [
   [
     'provision',
     async ({ spaces, agents }) => ({
       args: ['provision', write('acme.yaml', manifest('acme', ['Sales', 'Support']))],
-      created: async () =>
-        await Promise.all(
-          (await spaces()).map(async ({ external_space_id, space_id }) => [
-            external_space_id,
-            (await agents(space_id)).map(({ name }) => name).toSorted(),
-          ]),
-        ),
-      once: [['acme', ['Sales', 'Support']]],
+      created: async () => {
+        const installed = (await spaces()).map(({ space_id }) => agents(space_id));
+        return (await Promise.all(installed)).map((each) => each.map(({ name }) => name).toSorted());
+      },
+      once: [['Sales', 'Support']],
       looksFirst: true,
     }),
   ],
@@ -57,28 +54,13 @@ const IDEMPOTENT: readonly (readonly [string, (service: Service) => Promise<Writ
       const { space_id, agent_id } = await createChat(service, 'agent_inbox', { auto_create_api_chat: false });
       return {
         args: ['chat', 'setup', space_id, agent_id],
-        created: async () => (await service.agents(space_id)).map((agent) => [agent.name, hasSource(agent)]),
-        once: [['Support', true]],
+        created: async () => await service.agents(space_id),
+        once: [expect.objectContaining({ integrations: { api_chat: expect.anything() } })],
       };
     },
   ],
-  [
-    'chat send',
-    async (service) => {
-      const { source_id, history } = await createChat(service);
-      return {
-        args: ['chat', 'send', '--source', source_id, '--session', 's1', 'Hello'],
-        created: async () => (await history()).filter(({ role }) => role === 'user').map(({ text }) => text),
-        once: ['Hello'],
-      };
-    },
-  ],
+  ['chat send', sending],
 ];
-
-function hasSource(agent: object): boolean {
-  const { integrations } = Object(agent);
-  return typeof integrations?.api_chat?.source_id === 'string';
-}
 
 interface Fault {
   /** `after` the service has carried the request out. */
@@ -98,14 +80,8 @@ const FAULTS: readonly (readonly [string, Fault])[] = [
   ['a response that is cut', { stage: 'after', respond: cut('{"id":', 201) }],
 ];
 
-interface Unreliable {
-  readonly env: Record<string, string>;
-  /** The ids by which the service recognizes a repeat, of each write that arrived. */
-  sent(): unknown[];
-}
-
 /** A path to a sandbox on which the first writes fail. */
-async function unreliable({ sandbox, env }: Service, { stage, respond }: Fault, times: number): Promise<Unreliable> {
+async function unreliable({ sandbox, env }: Service, { stage, respond }: Fault, times: number) {
   let left = times;
   const { baseUrl, posts } = await startFakeService(async (request, response, count): Promise<unknown> => {
     const isLost = request.method === 'POST' && left > 0;
@@ -117,6 +93,7 @@ async function unreliable({ sandbox, env }: Service, { stage, respond }: Fault, 
   });
   return {
     env: { ...env, PARTNER_BASE_URL: baseUrl },
+    /** The ids by which the service recognizes a repeat, of each write that arrived. */
     sent: () =>
       posts().map((request) => {
         const { external_space_id, source_id, session_id, external_message_id } = request.json();
@@ -125,19 +102,24 @@ async function unreliable({ sandbox, env }: Service, { stage, respond }: Fault, 
   };
 }
 
-describe.each(IDEMPOTENT)('%s', (_, prepare) => {
-  /** Runs the command while the first writes fail. */
-  async function runWith(fault: Fault, times: number, flags: readonly string[] = [], now?: number) {
-    const at = await service();
-    const { args, created, once, looksFirst = false } = await prepare(at);
-    const { env, sent } = await unreliable(at, fault, times);
-    const clock = fastClock(now);
-    const ran = await run([...args, '-o', 'json', ...flags], { env, clock, random: () => 0 });
-    return { ran, sent: sent(), slept: clock.slept, created: await created(), once, looksFirst };
-  }
+/** Runs a command while its first writes fail. */
+async function runWith(prepare: Prepare, fault: Fault, times: number, flags: readonly string[] = [], now?: number) {
+  const at = await service();
+  const { args, created, once, looksFirst = false } = await prepare(at);
+  const { env, sent } = await unreliable(at, fault, times);
+  const clock = fastClock(now);
+  const ran = await run([...args, '-o', 'json', ...flags], { env, clock, random: () => 0 });
+  return { ran, sent: sent(), slept: clock.slept, created: await created(), once, looksFirst };
+}
 
+const failing = (status: number, headers?: Record<string, string>): Fault => ({
+  stage: 'before',
+  respond: json({}, status, headers),
+});
+
+describe.each(IDEMPOTENT)('%s', (_, prepare) => {
   it.each(FAULTS)('is repeated after %s, with the same ids, and creates nothing twice', async (_fault, fault) => {
-    const { ran, sent, created, once, looksFirst } = await runWith(fault, 2);
+    const { ran, sent, created, once, looksFirst } = await runWith(prepare, fault, 2);
     // What a read finds already done is not sent again.
     expect(sent).toHaveLength(fault.stage === 'after' && looksFirst ? 1 : 3);
     expect(ran.code, ran.stderr).toBe(0);
@@ -145,22 +127,23 @@ describe.each(IDEMPOTENT)('%s', (_, prepare) => {
     for (const each of sent) expect(each).toEqual(sent[0]);
   });
 
-  it('is sent --retries times more to a service that always fails, with the same ids, and ends with 8', async () => {
-    const { ran, sent } = await runWith({ stage: 'before', respond: json({}, 503) }, 9, ['--retries', '2']);
-    expect(ran.code).toBe(8);
-    expect(sent).toEqual([sent[0], sent[0], sent[0]]);
-  });
-
   it('is not repeated after a 402, and ends with 6', async () => {
-    const { ran, sent, slept } = await runWith({ stage: 'before', respond: json({}, 402) }, 1);
+    const { ran, sent, slept } = await runWith(prepare, failing(402), 1);
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 6, type: 'balance_too_low' });
     expect(sent).toHaveLength(1);
     expect(slept).toEqual([]);
   });
+});
+
+describe('A message', () => {
+  it('is sent --retries times more to a service that always fails, with the same ids, and ends with 8', async () => {
+    const { ran, sent } = await runWith(sending, failing(503), 9, ['--retries', '2']);
+    expect(ran.code).toBe(8);
+    expect(sent).toEqual([sent[0], sent[0], sent[0]]);
+  });
 
   it('waits as long as the Retry-After of a 429 says, and is then repeated', async () => {
-    const respond = json({}, 429, { 'retry-after': '7' });
-    const { ran, sent, slept, created, once } = await runWith({ stage: 'before', respond }, 1);
+    const { ran, sent, slept, created, once } = await runWith(sending, failing(429, { 'retry-after': '7' }), 1);
     expect(ran.code, ran.stderr).toBe(0);
     expect(slept).toEqual([7000]);
     expect(sent).toEqual([sent[0], sent[0]]);
@@ -168,8 +151,8 @@ describe.each(IDEMPOTENT)('%s', (_, prepare) => {
   });
 
   it('does not wait for a Retry-After beyond --timeout: it ends with 7, and says when to come back', async () => {
-    const respond = json({}, 429, { 'retry-after': '3600' });
-    const { ran, sent, slept } = await runWith({ stage: 'before', respond }, 1, ['--timeout', '1m'], Date.now());
+    const limited = failing(429, { 'retry-after': '3600' });
+    const { ran, sent, slept } = await runWith(sending, limited, 1, ['--timeout', '1m'], Date.now());
     expect(ran.code).toBe(7);
     expect(ran.error()).toMatchObject({ type: 'rate_limited', retry_at: expect.stringMatching(/^\d{4}-/) });
     expect(sent).toHaveLength(1);
@@ -177,46 +160,24 @@ describe.each(IDEMPOTENT)('%s', (_, prepare) => {
   });
 });
 
-it('A message whose responses were all lost is registered once if the command in the hint is run, as written', async () => {
-  const at = await service();
-  const { source_id, history } = await createChat(at);
-  await at.faults({ kind: 'reset', stage: 'after', on: 'POST' });
-  const args = ['chat', 'send', '--source', source_id, '--session', 's1', "It's on its way", '-o', 'json'];
-  const lost = await run(args, { env: at.env, clock: fastClock() });
-  expect(lost.code).toBe(8);
-  await at.faults();
-  const [line = ''] = /partnerctl chat send .*/.exec(String(lost.error().hint)) ?? [];
-  const again = await shell(`${line} -o json`, { env: at.env });
-  expect(again.exitCode, again.stderr).toBe(0);
-  expect(JSON.parse(again.stdout)).toMatchObject({ created: false });
-  expect((await history()).filter(({ role }) => role === 'user')).toHaveLength(1);
-});
-
 it('A read is not repeated after a 402, and waits for the Retry-After of a 429', async () => {
   const service = await startFakeService([json({}, 429, { 'retry-after': '7' }), json({}, 402), json([])]);
   const clock = fastClock();
-  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token' };
-  expect((await run(['spaces', 'list'], { env, clock, random: () => 0 })).code).toBe(6);
+  expect((await partnerctl(service.baseUrl, ['spaces', 'list'], { clock, random: () => 0 })).code).toBe(6);
   expect(clock.slept).toEqual([7000]);
   expect(service.requests).toHaveLength(2);
 });
 
-interface Creation {
-  readonly ran: Ran;
-  readonly service: FakeService;
-  /** The records of the state. */
-  readonly records: readonly string[];
-  readonly slept: readonly number[];
-}
+type Creation = Awaited<ReturnType<typeof createJob>>;
 
 /** Runs `cron create` with a token that may not list jobs, so that only the response to its POST says what happened. */
-async function createJob(respond: Handler, options: RunOptions = {}, ...flags: string[]): Promise<Creation> {
+async function createJob(respond: Handler, options: RunOptions = {}, ...flags: string[]) {
   const service = await startFakeService({ 'GET *': json({ detail: 'missing scope' }, 403), 'POST *': respond });
-  const state = join(tempDirectory(), 'state.jsonl');
-  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token', PARTNER_STATE: state };
   const clock = fastClock();
-  const ran = await run(createArgs('agt_1', 'daily', ...flags), { env, clock, random: tinyRandom, ...options });
-  return { ran, service, records: await recordTypes(state), slept: clock.slept };
+  const { path, run: runWithState } = stateFile();
+  const args = createArgs('agt_1', 'daily', ...flags);
+  const ran = await runWithState(service, args, { clock, random: tinyRandom, ...options });
+  return { ran, service, records: await recordTypes(path), slept: clock.slept };
 }
 
 describe('A response of 4xx, except 408, proves that no job was created:', () => {
@@ -282,7 +243,6 @@ describe('A job of unknown outcome is not sent again:', () => {
     ],
     ['503 with Retry-After', rawJson({}, '503 Service Unavailable', 'retry-after: 1\r\n'), 503],
     ['303', head('303 See Other', 'location: /v1/automation/partner-cron-jobs/c1/\r\ncontent-length: 0\r\n\r\n'), 303],
-    ['304', head('304 Not Modified', '\r\n'), 304],
     ['201 whose body is cut', rawJson({ id: 'c1' }, '201 Created').replace('content-length: ', '$&9'), 201],
     ['201 whose chunks have no end', head('201 Created', 'transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n'), 201],
     ['201 without a body', head('201 Created', 'content-length: 0\r\n\r\n'), 201],
@@ -349,7 +309,6 @@ describe('A job of unknown outcome is not sent again:', () => {
 });
 
 it('A job whose request never left is sent once the service can be reached again', async () => {
-  const state = join(tempDirectory(), 'state.jsonl');
   const service = await startFakeService({
     'GET *': (_, response) => {
       response.writeHead(403, { connection: 'close' }).end('{}', () => void service.stop());
@@ -364,8 +323,7 @@ it('A job whose request never left is sent once the service can be reached again
       if (clock.slept.length === 2) await service.restart();
     },
   };
-  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token', PARTNER_STATE: state };
-  const ran = await run(createArgs('agt_1', 'daily'), { env, clock: waiting });
+  const ran = await partnerctl(service.baseUrl, createArgs('agt_1', 'daily'), { clock: waiting });
   expect(ran.json()).toMatchObject({ cron_job_id: 'cron_1', status: 'created' });
   expect(service.posts()).toHaveLength(1);
   expect(clock.slept).toHaveLength(2);

@@ -1,9 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { appendFileSync, closeSync, openSync, utimesSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readFileSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { cut, type Handler, json, reset, type Step } from '../support/fake-service.ts';
+import { createGate, cut, type Handler, json, reset, type Step } from '../support/fake-service.ts';
 import { fastClock, fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
+import { write } from '../support/service.ts';
 import { findClosedPort, listen, startRawService, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 import {
   accept,
@@ -212,7 +213,7 @@ describe('A response that arrives when only the end of the form is missing', () 
     [', also in two parts', inTwoParts],
   ])('counts if it has an id%s', async (_, respond) => {
     const { service, upload, records } = await startUploads(respondBeforeEnd(respond));
-    const ran = await upload([largeFile()]);
+    const ran = await upload([largeFile(MB)]);
     expect(ran.code).toBe(0);
     expect(ran.json()).toMatchObject([{ id: 'att_quick', status: 'uploaded', sha256: expect.any(String) }]);
     expect(service.requests).toHaveLength(1);
@@ -222,7 +223,7 @@ describe('A response that arrives when only the end of the form is missing', () 
   it('leaves the file unknown if it is cut', async () => {
     const lost = respondBeforeEnd(cut('{"file_attachment_id": "att', 201));
     const { service, upload, records } = await startUploads([lost, accept]);
-    const path = largeFile();
+    const path = largeFile(MB);
     expectUnknown(await upload([path]));
     expect((await records()).slice(-2)).toEqual(['reserved', 'unknown']);
     expect((await upload([path])).json()).toMatchObject([{ status: 'unknown' }]);
@@ -239,7 +240,104 @@ describe('A response that arrives when only the end of the form is missing', () 
       response.write('{"file_attachment_id": "att');
     };
     const { upload, records } = await startUploads(respondBeforeEnd(respond));
-    expect((await upload([largeFile()], { signals })).json()).toMatchObject([{ id: null, status: 'unknown' }]);
+    expect((await upload([largeFile(MB)], { signals })).json()).toMatchObject([{ id: null, status: 'unknown' }]);
     expect(await records()).toEqual(['reserved', 'unknown']);
+  });
+});
+
+it('The record of an upload stands until --force has made another, whatever becomes of that', async () => {
+  let during = '';
+  const { service, upload, state } = await startUploads([
+    accept,
+    (request, response, count) => {
+      during = readFileSync(state, 'utf8');
+      return json({}, 422)(request, response, count);
+    },
+    accept,
+  ]);
+  const path = smallFile();
+  await upload([path]);
+  expect((await upload([path, '--force'])).code).toBe(1);
+  const after = readFileSync(state, 'utf8');
+  for (const text of [during, after]) {
+    writeFileSync(state, text);
+    expect((await upload([path])).json()).toMatchObject([{ id: 'att_1', status: 'skipped' }]);
+  }
+  expect((await upload([path, '--force'])).json()).toMatchObject([{ id: 'att_3', status: 'uploaded' }]);
+  expect((await upload([path])).json()).toMatchObject([{ id: 'att_3', status: 'skipped' }]);
+  expect(service.requests).toHaveLength(3);
+});
+
+describe('A file that another process is uploading', () => {
+  /** A clock whose waits are counted by `onSleep`. */
+  function watchSleep(onSleep: (count: number) => void): RunOptions['clock'] & {} {
+    const clock = fasterClock(1);
+    let count = 0;
+    return {
+      ...clock,
+      sleep: (ms, signal) => {
+        count += 1;
+        onSleep(count);
+        return clock.sleep(ms, signal);
+      },
+    };
+  }
+
+  it('is waited for with --force, too, and then sent once', async () => {
+    const gate = createGate();
+    // The first response arrives only after the second process has checked several times.
+    const clock = watchSleep((count) => count === 4 && gate.open());
+    let second: Promise<Ran> | undefined;
+    const first: Handler = async (_, response) => {
+      second = upload([path, '--force'], { clock });
+      await gate.pass();
+      sendId(response, 'att_1');
+    };
+    const { service, upload } = await startUploads([first, accept]);
+    const path = smallFile();
+    expect((await upload([path])).json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+    expect((await second)?.json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
+    expect(completed(service)).toEqual([true, true]);
+  });
+
+  it('is waited for and then skipped, for twelve files concurrently', async () => {
+    const paths = Array.from({ length: 12 }, (_, index) => write(`${index}.txt`, String(index)));
+    const args = [...paths, '--concurrency', '12'];
+    const gate = createGate();
+    const clock = watchSleep((count) => count === 2 && gate.open());
+    let second: Promise<Ran> | undefined;
+    const { service, upload, records } = await startUploads(async (request, response, count) => {
+      if (count === paths.length) second = upload(args, { clock });
+      await gate.pass();
+      await accept(request, response, count);
+    });
+    expect((await upload(args)).code).toBe(0);
+    const other = await second;
+    expect(other?.code).toBe(0);
+    expect(other && statusesOf(other)).toEqual(paths.map(() => 'skipped'));
+    expect(service.requests).toHaveLength(12);
+    expect(new Set(await records())).toEqual(new Set(['reserved', 'created']));
+  });
+
+  it('is no longer waited for after Ctrl-C', async () => {
+    const signals = manualSignals();
+    const gate = createGate();
+    const clock = watchSleep((count) => {
+      // A process that kept waiting would find the file uploaded.
+      if (count > 1) gate.open();
+      else signals.ctrlC();
+    });
+    let second: Promise<Ran> | undefined;
+    const { upload } = await startUploads(async (_, response) => {
+      second = upload([path], { signals, clock });
+      void second.then(gate.open);
+      await gate.pass();
+      sendId(response, 'att_1');
+    });
+    const path = smallFile();
+    expect((await upload([path])).json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+    const ran = await second;
+    expect(ran?.code).toBe(130);
+    expect(ran?.json()).toMatchObject([{ id: null, status: 'failed', error: { type: 'interrupted' } }]);
   });
 });

@@ -1,9 +1,18 @@
 import { copyFileSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createArgs } from '../support/cron.ts';
-import { type FakeService, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
+import { CRON_JOBS, createArgs } from '../support/cron.ts';
+import { createGate, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { fastClock, fasterClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import {
+  fastClock,
+  fasterClock,
+  manualSignals,
+  partnerctl,
+  type RunOptions,
+  run,
+  tempDirectory,
+  tinyRandom,
+} from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
 import { readState, recordTypes } from '../support/state-file.ts';
 import { bareRepository, prepared } from '../support/stores.ts';
@@ -63,14 +72,8 @@ const CREATIONS: readonly Creation[] = [
   },
 ];
 
-interface Place {
-  readonly state: string;
-  /** Makes the state unreachable. */
-  away(): void;
-  back(): void;
-}
-
-async function place(kind: 'a file' | 'git'): Promise<Place> {
+/** A state that a test makes unreachable. */
+async function place(kind: 'a file' | 'git') {
   const path = kind === 'git' ? bareRepository() : write('state.jsonl', '');
   return {
     state: kind === 'git' ? await prepared(`git+file://${path}#state`) : path,
@@ -88,18 +91,8 @@ async function place(kind: 'a file' | 'git'): Promise<Place> {
   };
 }
 
-interface Machine {
-  readonly service: FakeService;
-  readonly state: string;
-  run(args: readonly string[], options?: Parameters<typeof run>[1]): Promise<Ran>;
-}
-
 /** A machine whose token may read nothing. @param onPost called once the first POST has arrived, before its response */
-async function machine(
-  answer: object,
-  onPost: (state: string) => unknown,
-  state = write('state.jsonl', ''),
-): Promise<Machine> {
+async function machine(answer: object, onPost: (state: string) => unknown, state = write('state.jsonl', '')) {
   const service = await startFakeService({
     'POST *': async (_, response, count) => {
       if (count === 1) await onPost(state);
@@ -117,7 +110,7 @@ async function machine(
   return {
     service,
     state,
-    run: (args, options = {}) =>
+    run: (args: readonly string[], options: RunOptions = {}) =>
       run(args, { random: tinyRandom, clock: fasterClock(60), env: { ...env, HOME: tempDirectory() }, ...options }),
   };
 }
@@ -154,9 +147,7 @@ describe.each(CREATIONS)('An id that $command got', ({ command, args, answer, id
   );
 
   it('is not asked for if a shared state cannot be reached: exit 8', async () => {
-    const { state, away } = await place('git');
-    const { run, service } = await machine(answer, () => undefined, state);
-    away();
+    const { run, service } = await machine(answer, () => undefined, 'git+file:///nowhere#state');
     const ran = await run(args());
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'state_unavailable' });
     expect(service.posts()).toEqual([]);
@@ -186,43 +177,6 @@ describe.each(CREATIONS)('An id that $command got', ({ command, args, answer, id
 });
 
 describe('An interrupted provision', () => {
-  const SPACE = { space_id: 's1', external_space_id: 'a' };
-  const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
-  const CRON_JOBS = '/automation/partner-cron-jobs/';
-
-  /** The document of the space `a`, with jobs of these names. */
-  function scheduled(...names: string[]): string {
-    const jobs = names.map((name) => `{ name: ${name}, instructions: x, schedule: '@daily' }`);
-    return manifest('a').replace('"Support" }', `"Support", cron: [${jobs.join(', ')}] }`);
-  }
-
-  /** A service with the space `a`, its agent, and these jobs. */
-  async function startWithSpace(jobs: readonly unknown[], onJob: Handler) {
-    const { baseUrl } = await startFakeService({
-      'GET /automation/spaces/': json([SPACE]),
-      'GET /automation/spaces/{id}/agents/': json([AGENT]),
-      [`GET ${CRON_JOBS}`]: (_, response) => sendJson(response, jobs),
-      [`POST ${CRON_JOBS}`]: onJob,
-    });
-    return { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'secret-token', HOME: tempDirectory() };
-  }
-
-  /** Interrupts the run once four jobs are in flight, as many as it sends at once, and then lets the service answer. */
-  function interruptAtFour({ ctrlC }: ReturnType<typeof manualSignals>, answer: Handler): Handler {
-    const waiting: (() => void)[] = [];
-    return async (request, response, count) => {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve);
-        if (waiting.length < 4) return;
-        ctrlC();
-        for (const proceed of waiting) proceed();
-      });
-      return answer(request, response, count);
-    };
-  }
-
-  const SIX = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'];
-
   it('says that the space may have been provisioned if its request was lost', async () => {
     const signals = manualSignals();
     const service = await startFakeService({ 'GET *': json([]), 'POST *': json({ detail: 'overloaded' }, 503) });
@@ -233,26 +187,41 @@ describe('An interrupted provision', () => {
         signal?.throwIfAborted();
       },
     };
-    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token' };
-    const ran = await run(['provision', '-', '-o', 'json'], { env, stdin: manifest('a'), signals, clock });
+    const args = ['provision', '-', '-o', 'json'];
+    const ran = await partnerctl(service.baseUrl, args, { stdin: manifest('a'), signals, clock });
     expect(ran.code).toBe(130);
     expect(ran.error().hint).toContain('may or may not have been provisioned');
   });
+
+  const SIX = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'];
 
   it.each([
     ['one', 9],
     ['two', 130],
   ])('of %s documents still reports an earlier lost response and how to reconcile it: exit %i', async (count, code) => {
     const signals = manualSignals();
-    const answer: Handler = (request, response, number) => {
-      const { name } = JSON.parse(request.body);
-      if (name === 'first') reset(request, response, number);
-      else sendJson(response, { cron_job_id: `cron_${name}` }, 201);
-    };
-    const env = await startWithSpace([], interruptAtFour(signals, answer));
-    const first = scheduled(...SIX);
+    const inFlight = createGate();
+    const service = await startFakeService({
+      'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'a' }]),
+      'GET /automation/spaces/{id}/agents/': json([{ agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' }]),
+      [`GET ${CRON_JOBS}`]: json([]),
+      [`POST ${CRON_JOBS}`]: async (request, response, number) => {
+        // Four jobs are in flight, as many as are sent at once: the run is interrupted, and then the service answers.
+        if (number === 4) {
+          signals.ctrlC();
+          inFlight.open();
+        }
+        await inFlight.pass();
+        const { name } = request.json();
+        if (name === 'first') reset(request, response, number);
+        else sendJson(response, { cron_job_id: `cron_${name}` }, 201);
+      },
+    });
+    const jobs = SIX.map((name) => `{ name: ${name}, instructions: x, schedule: '@daily' }`);
+    const first = manifest('a').replace('"Support" }', `"Support", cron: [${jobs.join(', ')}] }`);
     const stdin = count === 'one' ? first : `${first}---\n${manifest('b')}`;
-    const ran = await run(['provision', '-', '-o', 'json'], { env, stdin, signals });
+    const options = { stdin, signals, clock: fasterClock(1) };
+    const ran = await partnerctl(service.baseUrl, ['provision', '-', '-o', 'json'], options);
     expect(ran.code).toBe(code);
     const hint = expect.stringContaining('partnerctl cron reconcile');
     expect(ran.error()).toMatchObject({ hint });

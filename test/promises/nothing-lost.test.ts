@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { createArgs } from '../support/cron.ts';
-import { shell } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { manifest, type Service, service, write } from '../support/service.ts';
+import { manifest, service, write } from '../support/service.ts';
 import { readState } from '../support/state-file.ts';
 
 /* An id that the service returned is on disk before the command says so, or the error prints it. A state only ever grows. */
@@ -19,29 +18,20 @@ function jobFile(agent: string, ...names: string[]): string {
   return write('jobs.yaml', `agent: ${agent}\njobs:\n${jobs.join('')}`);
 }
 
-interface Opened {
-  readonly service: Service;
-  readonly env: Record<string, string>;
-  readonly state: string;
-  readonly agent: string;
-  readonly source: string;
-  /** The ids of what commands have created, in no order. */
-  createdIds(): Promise<string[]>;
-}
-
 /** A sandbox with an agent. */
-async function opened(): Promise<Opened> {
-  const opened = await service();
-  const { agent_id, source_id, space_id } = await createChat(opened);
+async function opened() {
+  const sandbox = await service();
+  const { agent_id, source_id, space_id } = await createChat(sandbox);
   const state = join(tempDirectory(), 'state.jsonl');
-  const { admin, spaces, agents } = opened;
+  const { admin, spaces, agents } = sandbox;
   return {
-    service: opened,
-    env: { ...opened.env, PARTNER_STATE: state },
+    service: sandbox,
+    env: { ...sandbox.env, PARTNER_STATE: state },
     state,
     agent: agent_id,
     source: source_id,
-    createdIds: async () => {
+    /** The ids of what commands have created, in no order. */
+    createdIds: async (): Promise<string[]> => {
       const made = (await spaces()).filter((space) => space.space_id !== space_id);
       const installed = await Promise.all(made.map((space) => agents(space.space_id)));
       const all = [(await admin('GET', '/cron-jobs')).json.cron_jobs, (await admin('GET', '/uploads')).json.uploads];
@@ -72,12 +62,6 @@ const COMMANDS: readonly (readonly [string, (agent: string) => string[]])[] = [
 const failWith = (code: string) => (): never => {
   throw Object.assign(new Error(`${code}: lost`), { code });
 };
-
-async function expectRecorded(state: string, created: readonly string[]): Promise<void> {
-  expect(created).not.toEqual([]);
-  const recorded = JSON.stringify((await readState(state)).records);
-  for (const id of created) expect(recorded).toContain(id);
-}
 
 describe('An id that the service returned', () => {
   it.each(COMMANDS)('is in the state before it is printed: %s', async (_, argsOf) => {
@@ -117,18 +101,19 @@ describe('An id that the service returned', () => {
   it.each(COMMANDS)('is in the state, like all later ones, if nobody reads the output: %s', async (_, argsOf) => {
     const { env, state, agent, createdIds } = await opened();
     expect(await run(argsOf(agent), { env, onStdout: failWith('EPIPE') })).toMatchObject({ code: 0 });
-    await expectRecorded(state, await createdIds());
+    const created = await createdIds();
+    expect(created).not.toEqual([]);
+    const recorded = JSON.stringify((await readState(state)).records);
+    for (const id of created) expect(recorded).toContain(id);
   });
 });
 
 it('A full disk does not hide that a job was blocked', async () => {
   const { env, agent } = await opened();
-  const line = `partnerctl cron create --agent ${agent} --name daily --instructions Go. --schedule "0 9 * * *" --timezone UTC -o json`;
-  expect((await shell(line, { env })).exitCode).toBe(0);
-  const blocked = await shell(`${line} > /dev/full`, { env });
-  expect(blocked.exitCode).toBe(5);
-  const { error } = JSON.parse(blocked.stderr);
-  expect(error).toMatchObject({ status: null, hint: expect.stringMatching(/ENOSPC/) });
+  expect((await run(createArgs(agent, 'daily'), { env })).code).toBe(0);
+  const blocked = await run(createArgs(agent, 'daily'), { env, onStdout: failWith('ENOSPC') });
+  expect(blocked.code).toBe(5);
+  expect(blocked.error()).toMatchObject({ status: null, hint: expect.stringMatching(/ENOSPC/) });
 });
 
 describe('A state', () => {

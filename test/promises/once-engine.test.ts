@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createArgs, jobService, scheduleBody, startCronBehindGateway } from '../support/cron.ts';
+import { createArgs, jobService, scheduleBody, startCronBehindGateway, startCronService } from '../support/cron.ts';
 import { createGate, json, reset, sendJson } from '../support/fake-service.ts';
 import { canTrace } from '../support/kill.ts';
 import { PROGRAM, start, startFile } from '../support/program.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { fastClock, partnerctl, tempDirectory } from '../support/run.ts';
+import { fastClock, partnerctl, run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
 import { jobRecordKinds, readJobLog, shortenLeases, stateFile } from '../support/state-file.ts';
-import { bareRepository } from '../support/stores.ts';
+import { bareRepository, prepared } from '../support/stores.ts';
 
 /* How much one run may leave open, and what it tells those who come after it. */
 
@@ -229,7 +229,7 @@ exec '${execFileSync('which', ['git'], { encoding: 'utf8' }).trim()}' "$@"
     },
   );
 
-  // Each takes a hundred processes of git: only the slow tests, and CI, have the time.
+  // Each takes a hundred processes of git, as does the next test: only the slow tests, and CI, have the time.
   it.each([2, 1, 3].slice(0, propertyRuns(3, 0)))('from call %i on blocks nothing that was not sent', async (from) => {
     const { service, act, env, setBroken } = await withBrokenFetch((n) => `${n} -ge ${from}`);
     const failed = await act('cron', 'create', '-f', jobsFile('a1', 3), '-o', 'json');
@@ -242,3 +242,17 @@ exec '${execFileSync('which', ['git'], { encoding: 'utf8' }).trim()}' "$@"
     expect(service.made).toHaveLength(3);
   });
 });
+
+it.each(['git'].slice(0, propertyRuns(1, 0)))(
+  'two machines that share a state in %s create a job once, although neither may read the list',
+  async () => {
+    const { service, cron } = await startCronService();
+    const PARTNER_STATE = await prepared(`git+file://${bareRepository()}#state`);
+    const blind = { ...(await service.envFor(['cron_jobs.write'])), PARTNER_STATE, PATH: process.env.PATH };
+    const create = () => run(cron.create('daily'), { env: { ...blind, HOME: tempDirectory() } });
+    const both = await Promise.all([create(), create()]);
+    expect(both.map(({ code }) => code).toSorted()).toEqual([0, 5]);
+    expect(await cron.idsOf('daily')).toHaveLength(1);
+    expect(await cron.posted()).toBe(1);
+  },
+);

@@ -20,12 +20,12 @@ function tailOf({ baseUrl }: HistoryServer, sessions: readonly string[], clock: 
   // Without a limit, a tail that has lost a message would wait for it for ever.
   const args = ['chat', 'tail', '--source', 'src', ...followed, '--resume', '-o', 'json', '--timeout', '200h'];
   /** Runs it, and ends it as Ctrl-C does once it has shown this many messages. */
-  const follow = (count: number): Promise<Ran> => {
+  const follow = (count: number, ...flags: readonly string[]): Promise<Ran> => {
     const signals = manualSignals();
     const onStdout = (text: string): void => {
       if (idsOf(text).length >= count) signals.ctrlC();
     };
-    return run(args, { env, clock, random: tinyRandom, signals, onStdout });
+    return run([...args, ...flags], { env, clock, random: tinyRandom, signals, onStdout });
   };
   return {
     follow,
@@ -167,7 +167,7 @@ test('A tail goes on after the machine slept for an hour, while it waited or whi
 });
 
 /** Follows a session that has one message when it is read first, and gets three more after these answers. */
-async function followThrough(answers: readonly Respond[]) {
+async function followThrough(answers: readonly Respond[], clock: Clock = fastClock(), ...flags: readonly string[]) {
   const server = await historyServer();
   server.add('s', 1);
   let polls = 0;
@@ -180,17 +180,44 @@ async function followThrough(answers: readonly Respond[]) {
     const all = server.sessions.get('s') ?? [];
     respond?.({ ...request, following: wellBehaved(), all, stall: () => undefined, restart: server.restart });
   });
-  const { code, stdout, stderr } = await tailOf(server, ['s'], fastClock()).follow(4);
+  const { code, stdout, stderr } = await tailOf(server, ['s'], clock).follow(4, ...flags);
   return { code, stderr, shown: idsOf(stdout), polls };
 }
 
 const ALL = ['s-0', 's-1', 's-2', 's-3'];
-const { 'no response': _, ...IMMEDIATE } = FAILURES;
 
 test('An outage is reported once, and its end once, with the number of messages that arrived meanwhile', async () => {
-  const { code, shown, stderr } = await followThrough(Object.values(IMMEDIATE));
+  const { 'no response': _, ...immediate } = FAILURES;
+  const { code, shown, stderr } = await followThrough(Object.values(immediate));
   expect({ code, shown }).toEqual({ code: 0, shown: ALL });
   expect(stderr).toMatch(/^warning: .*\nwarning: connection restored after .*; 2 messages arrived meanwhile\.\n$/);
+});
+
+test('A pause of ten seconds or more that the service asks for is told before it begins, and its end', async () => {
+  const wait =
+    (seconds: string): Respond =>
+    ({ json }) =>
+      json(429, {}, { 'retry-after': seconds });
+  const told = await followThrough([wait('40')]);
+  expect(told).toMatchObject({ code: 0, shown: ALL });
+  expect(told.stderr).toMatch(/^warning: .*rate limit.* Continuing in 40s\.\nwarning: connection restored after 40s/);
+  expect(await followThrough([wait('9')])).toMatchObject({ code: 0, shown: ALL, stderr: '' });
+});
+
+test('A request that fails after the machine slept is no outage', async () => {
+  const clock = leapingClock();
+  const sleep: Respond = ({ request }) => {
+    clock.leap(3_600_000);
+    request.socket.resetAndDestroy();
+  };
+  const followed = await followThrough([sleep], clock, '--max-outage', '5m');
+  expect(followed).toMatchObject({ code: 0, shown: ALL, stderr: '' });
+});
+
+test.each([[], ['--max-outage', '10s']])('A page may be slow, as long as something comes: %s', async (...args) => {
+  const clock = stallingClock();
+  const dribble: Respond = ({ response }) => clock.dribble(response, '{"results":[],"next":null}');
+  expect(await followThrough([dribble], clock, ...args)).toMatchObject({ code: 0, shown: ALL, stderr: '' });
 });
 
 test.each([
@@ -211,7 +238,6 @@ test.each<[string, Respond]>([
   ['a redirect', ({ response }) => response.writeHead(302, { location: 'https://elsewhere.test/' }).end()],
   ['a body that is not JSON', ({ response }) => response.writeHead(200).end('It works!')],
   ['another shape', ({ json }) => json(200, { results: [{ text: 'without an id' }] })],
-  ...Object.entries(IMMEDIATE),
 ])('A tail that has read the history survives %s', async (_, respond) => {
   const { code, shown } = await followThrough(Array(5).fill(respond));
   expect({ code, shown }).toEqual({ code: 0, shown: ALL });

@@ -50,22 +50,20 @@ describe('a token', () => {
   });
 });
 
-describe('the order of the checks', () => {
-  test('puts the token and its address before the balance, and the balance before everything else', async () => {
-    const { createToken, partner, admin } = await service();
-    const elsewhere = await createToken({ allowed_ip_cidrs: ['10.0.0.1'] });
-    const withoutScopes = await createToken({ scopes: [] });
-    await admin('PATCH', '/settings', { balance_usd: 0.99, rate_limit: { requests: 1, per_seconds: 60 } });
-    expect((await partner('GET', SPACES, { token: 'pat_unknown' })).status).toBe(401);
-    expect((await partner('GET', SPACES, { token: elsewhere })).status).toBe(403);
-    for (const raw of ['{not json', JSON.stringify(provisionBody('acme'))]) {
-      const { status, json } = await partner('POST', PROVISION, { token: withoutScopes, raw });
-      expect([status, json.error.code]).toEqual([402, 'organization_balance_too_low']);
-    }
-    expect((await partner('GET', '/nothing/here/')).status).toBe(402);
-    await admin('PATCH', '/settings', { balance_usd: 1, rate_limit: null });
-    expect((await partner('GET', SPACES)).json.count).toBe(0);
-  });
+test('the order of the checks puts the token and its address before the balance, and the balance before everything else', async () => {
+  const { createToken, partner, admin } = await service();
+  const elsewhere = await createToken({ allowed_ip_cidrs: ['10.0.0.1'] });
+  const withoutScopes = await createToken({ scopes: [] });
+  await admin('PATCH', '/settings', { balance_usd: 0.99, rate_limit: { requests: 1, per_seconds: 60 } });
+  expect((await partner('GET', SPACES, { token: 'pat_unknown' })).status).toBe(401);
+  expect((await partner('GET', SPACES, { token: elsewhere })).status).toBe(403);
+  for (const raw of ['{not json', JSON.stringify(provisionBody('acme'))]) {
+    const { status, json } = await partner('POST', PROVISION, { token: withoutScopes, raw });
+    expect([status, json.error.code]).toEqual([402, 'organization_balance_too_low']);
+  }
+  expect((await partner('GET', '/nothing/here/')).status).toBe(402);
+  await admin('PATCH', '/settings', { balance_usd: 1, rate_limit: null });
+  expect((await partner('GET', SPACES)).json.count).toBe(0);
 });
 
 test('The rate limit counts each token separately, and starts again when the window is over', async () => {
@@ -82,25 +80,36 @@ test('The rate limit counts each token separately, and starts again when the win
   expect((await partner('GET', SPACES)).status).toBe(200);
 });
 
-describe('a request', () => {
-  test('must have an exact path, a loopback Host, and a body that can be read', async () => {
-    const on = await service();
-    for (const path of ['/automation/spaces', '/automation/spaces//agents/', '']) {
-      expect((await on.partner('GET', path)).json.error.code).toBe('not_found');
-    }
-    for (const [host, status] of [
-      ['127.0.0.1.evil.example', 421],
-      ['localhost:8080', 401],
-    ] as const) {
-      const { whole } = openConnection(on, `GET /v1${SPACES} HTTP/1.0\r\nHost: ${host}\r\n\r\n`);
-      expect(await whole()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    }
-    for (const [more, code] of [
-      [{ raw: '{"external_space_id":' }, 'malformed_json'],
-      [{ raw: '{}', headers: { 'content-type': 'text/plain' } }, 'unsupported_media_type'],
-      [{ raw: '[]' }, 'invalid_input'],
-    ] as const) {
-      expect((await on.partner('POST', PROVISION, more)).json.error.code).toBe(code);
-    }
-  });
+test('a request must have an exact path, a loopback Host, and a body that can be read', async () => {
+  const on = await service();
+  for (const path of ['/automation/spaces', '/automation/spaces//agents/', '']) {
+    expect((await on.partner('GET', path)).json.error.code).toBe('not_found');
+  }
+  for (const [host, status] of [
+    ['127.0.0.1.evil.example', 421],
+    ['localhost:8080', 401],
+  ] as const) {
+    const { whole } = openConnection(on, `GET /v1${SPACES} HTTP/1.0\r\nHost: ${host}\r\n\r\n`);
+    expect(await whole()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  }
+  for (const [more, code] of [
+    [{ raw: '{"external_space_id":' }, 'malformed_json'],
+    [{ raw: '{}', headers: { 'content-type': 'text/plain' } }, 'unsupported_media_type'],
+    [{ raw: '[]' }, 'invalid_input'],
+  ] as const) {
+    expect((await on.partner('POST', PROVISION, more)).json.error.code).toBe(code);
+  }
+});
+
+test('The log has each partner request with its body, but never the token', async () => {
+  const { admin, partner, token } = await service();
+  const body = provisionBody('acme');
+  await partner('POST', PROVISION, { body });
+  await partner('GET', `${SPACES}?page_size=2`);
+  const { text, json } = await admin('GET', '/requests');
+  expect(json.requests).toMatchObject([
+    { method: 'POST', path: `/v1${PROVISION}`, status: 201, body, fault: null },
+    { method: 'GET', path: `/v1${SPACES}`, query: 'page_size=2', status: 200, body: null },
+  ]);
+  expect(text).not.toContain(token);
 });

@@ -108,6 +108,17 @@ test('Messages may share a millisecond, and are never in the future', async () =
   expect(times).toEqual(Array.from({ length: 3 }, () => '2026-01-01T00:00:00.000Z'));
 });
 
+test('Added messages get no reply, and need a source', async () => {
+  const { chat, texts, admin, advance } = await withChat();
+  const valid = { source_id: chat.source_id, session_id: 's1', role: 'user', text: 'n is {n}', count: 2 };
+  const add = (more: object) => admin('POST', '/messages', { ...valid, ...more });
+  expect((await add({})).status).toBe(201);
+  await advance('1h');
+  expect(await texts()).toEqual(['n is 1', 'n is 2']);
+  expect((await add({ source_id: 'src_none' })).status).toBe(404);
+  expect((await add({ role: 'system', text: '', count: 0 })).json.error.fields).toHaveLength(3);
+});
+
 describe('the history', () => {
   test('of many thousand messages is read in one pass', async () => {
     const count = propertyRuns(200_000, 5_000);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import pLimit from 'p-limit';
 import { afterAll, describe, expect, test } from 'vitest';
 import { CRON_JOBS, type Cron, createCronAgent, type JobAnswer } from '../support/cron.ts';
 import {
@@ -225,16 +226,6 @@ describe.skipIf(git === undefined || git.missing || !canTrace())('A cron create 
   });
 });
 
-/** Runs one task at a time, because a fault affects the entire service. */
-function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (act) => {
-    const mine = last.then(act);
-    last = mine.catch(() => undefined);
-    return mine;
-  };
-}
-
 // With a job that the list does not show, each run takes a lease: only its requests and records are worth that, and not in a sample.
 const LOST_WAYS = killWays().filter(
   ([, way]) => !IS_SAMPLE && ('wire' in way || (way.call === 'fsync' && way.of === 'file')),
@@ -251,7 +242,8 @@ for (const [what, stage, ways] of [
     ways,
     prepareOn: async (sandbox) => {
       const cron = await createCronAgent(sandbox);
-      const alone = createTurns();
+      // One at a time, because a fault affects the entire service.
+      const alone = pLimit(1);
       // With the list, the job would be adopted at once.
       const blind = await sandbox.createToken({ scopes: ['cron_jobs.write'] });
       return async (name, env) => {

@@ -164,7 +164,7 @@ test('Every example of every command works as written, in the order of help', as
   const { env, words, before } = await startWorld();
   const database = await startDatabase();
   const failed: string[] = [];
-  for (const { command, examples } of (await readHelp()).commands) {
+  for (const { examples } of (await readHelp()).commands) {
     for (const { command: line } of examples) {
       if (line.includes('postgres:') && !database) continue;
       const [, prepare] = Object.entries(before).find(([start]) => line.startsWith(`partnerctl ${start}`)) ?? [];

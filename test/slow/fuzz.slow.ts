@@ -112,26 +112,24 @@ const READS = [
 const LINK_PARTS = '< > ; , = " rel next prev rel=next ?page=2 /v1/x //evil title*= %'.split(' ');
 const links = soup(LINK_PARTS).map((text) => text.replace(/[^\x20-\x7e]/g, '?'));
 
-describe('Any response', () => {
-  it('is read, or reported as one that cannot be, and no link of it leads below another path', async () => {
-    let body = '';
-    let link = '';
-    const service = await startFakeService((request, response) => {
-      response.setHeader('content-type', 'application/json');
-      if (!request.path.includes('?')) response.setHeader('link', link);
-      response.end(body);
-    });
-    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'pat_0123456789', HOME: tempDirectory() };
-    await fc.assert(
-      fc.asyncProperty(bodies, links, fc.constantFrom(...READS), async (text, header, args) => {
-        [body, link] = [text, header];
-        const ran = await run([...args, '--retries', '0'], { env, clock: fastClock(), random: tinyRandom });
-        expect(ran.stderr).not.toContain('This is a bug');
-        // Only the space of the agents can be one that there is not.
-        expect(args[0] === 'agents' ? [0, 4, 8] : [0, 8]).toContain(ran.code);
-        expect(service.requests.splice(0).filter(({ path }) => !path.startsWith('/v1/'))).toEqual([]);
-      }),
-      { numRuns: 1_000 },
-    );
+it('Any response is read, or reported as one that cannot be, and no link of it leads below another path', async () => {
+  let body = '';
+  let link = '';
+  const service = await startFakeService((request, response) => {
+    response.setHeader('content-type', 'application/json');
+    if (!request.path.includes('?')) response.setHeader('link', link);
+    response.end(body);
   });
+  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'pat_0123456789', HOME: tempDirectory() };
+  await fc.assert(
+    fc.asyncProperty(bodies, links, fc.constantFrom(...READS), async (text, header, args) => {
+      [body, link] = [text, header];
+      const ran = await run([...args, '--retries', '0'], { env, clock: fastClock(), random: tinyRandom });
+      expect(ran.stderr).not.toContain('This is a bug');
+      // Only the space of the agents can be one that there is not.
+      expect(args[0] === 'agents' ? [0, 4, 8] : [0, 8]).toContain(ran.code);
+      expect(service.requests.splice(0).filter(({ path }) => !path.startsWith('/v1/'))).toEqual([]);
+    }),
+    { numRuns: 1_000 },
+  );
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -25,10 +25,8 @@ async function branch(repository = bareRepository()): Promise<{ repository: stri
 
 /** Installs a hook of the server. */
 function addHook(repository: string, name: string, script: string): void {
-  const path = join(repository, 'hooks', name);
   mkdirSync(join(repository, 'hooks'), { recursive: true });
-  writeFileSync(path, `#!/bin/sh\n${script}\n`);
-  chmodSync(path, 0o755);
+  writeFileSync(join(repository, 'hooks', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
 /** The change of a person who edits files on the branch, and removes one. */

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { CERTIFICATE, KEY } from '../support/certificate.ts';
+import { CERTIFICATE, KEY, TRUST_CERTIFICATE } from '../support/certificate.ts';
 import {
   type PostgresServer,
   postgresPrograms,
@@ -11,7 +11,6 @@ import {
 } from '../support/postgres.ts';
 import { start, startDaemon } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { write } from '../support/service.ts';
 import { failureOf, openSite, prepared, refusalAt, type Site } from '../support/stores.ts';
 import { findClosedPort, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 
@@ -155,7 +154,7 @@ describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
     const address = await fresh();
     const at = (parameters: string): string => `${server.overTcp(address)}?${parameters}`;
     const verified = await start(['state', 'verify', '--state', at('sslmode=verify-full')], {
-      env: { HOME: tempDirectory(), NODE_EXTRA_CA_CERTS: write('ca.pem', CERTIFICATE) },
+      env: { HOME: tempDirectory(), ...TRUST_CERTIFICATE },
     });
     expect(verified.exitCode, verified.stderr).toBe(0);
     const { run } = await openSite(at('sslmode=require'));

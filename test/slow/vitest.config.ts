@@ -8,8 +8,8 @@ export default defineConfig({
       // What `npm test` checks with fewer fleets, schedules, processes, bits, faults, and kinds of stores.
       'test/commands/{apply,contract,edits,export,fleet,rows}.test.ts',
       'test/sandbox/{chat,clock}.test.ts',
-      'test/unit/cron/at-most-once.test.ts',
-      'test/unit/state/stores.test.ts',
+      'test/unit/cron/{at-most-once,schedule}.test.ts',
+      'test/unit/state/{log,stores}.test.ts',
       'test/promises/cron-crowd.test.ts',
       'test/promises/cron-never-twice-damage.test.ts',
       'test/promises/nothing-lost-response.test.ts',

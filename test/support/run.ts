@@ -45,7 +45,6 @@ export interface RunOptions {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly signals?: Signals;
-  readonly nodeVersion?: string;
   /** Called after each write, with everything that was written to the stream. The program waits for it as for a slow reader. */
   readonly onStdout?: (text: string) => unknown;
   readonly onStderr?: (text: string) => unknown;
@@ -199,7 +198,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     signals: options.signals ?? manualSignals(),
     runtime: {
       version: '0.0.0-test',
-      nodeVersion: options.nodeVersion ?? process.versions.node,
+      nodeVersion: process.versions.node,
       platform: process.platform,
       home,
       selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],

@@ -27,16 +27,6 @@ async function serve(script: Script) {
   return { service, http: client(service.baseUrl).http };
 }
 
-/** Returns what a call throws. */
-async function failureOf(call: Promise<unknown>): Promise<unknown> {
-  try {
-    await call;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('The call succeeded.');
-}
-
 /** Records when undici has connected, and when it writes the head of a request. */
 function recordSending(): string[] {
   const events: string[] = [];
@@ -49,22 +39,20 @@ function recordSending(): string[] {
   return events;
 }
 
-describe('a call that must happen once', () => {
-  it('gets a connection that nothing else uses, and that is closed after it', async () => {
-    const { service, http } = await serve({ 'GET *': json([]), 'POST *': json({ cron_job_id: 'c1' }, 201) });
-    const calls = [1, 2, 3].map(() => createJob(http, JOB, {}));
-    for await (const _ of listSpaces(http)) throw new Error('There is no space.');
-    await Promise.all(calls);
-    await createJob(http, JOB, {});
-    for await (const _ of listSpaces(http)) throw new Error('There is no space.');
-    const used = service.posts().map(({ connection }) => connection);
-    const reads = service.requests.filter(({ method }) => method === 'GET').map(({ connection }) => connection);
-    expect(new Set(used).size).toBe(4);
-    expect(new Set(reads).size).toBe(1);
-    expect(used).not.toContain(reads[0]);
-    await Promise.all(used.map((socket) => (socket.closed ? undefined : once(socket, 'close'))));
-    expect(reads[0]?.closed).toBe(false);
-  });
+it('a call that must happen once gets a connection that nothing else uses, and that is closed after it', async () => {
+  const { service, http } = await serve({ 'GET *': json([]), 'POST *': json({ cron_job_id: 'c1' }, 201) });
+  const calls = [1, 2, 3].map(() => createJob(http, JOB, {}));
+  for await (const _ of listSpaces(http)) throw new Error('There is no space.');
+  await Promise.all(calls);
+  await createJob(http, JOB, {});
+  for await (const _ of listSpaces(http)) throw new Error('There is no space.');
+  const used = service.posts().map(({ connection }) => connection);
+  const reads = service.requests.filter(({ method }) => method === 'GET').map(({ connection }) => connection);
+  expect(new Set(used).size).toBe(4);
+  expect(new Set(reads).size).toBe(1);
+  expect(used).not.toContain(reads[0]);
+  await Promise.all(used.map((socket) => (socket.closed ? undefined : once(socket, 'close'))));
+  expect(reads[0]?.closed).toBe(false);
 });
 
 describe('the question whether a request may be sent', () => {
@@ -87,7 +75,7 @@ describe('the question whether a request may be sent', () => {
     const { http } = client((await listen(server)).baseUrl);
     const events = recordSending();
     const closed = once(server, 'connection').then(([socket]) => once(socket, 'close'));
-    const error = await failureOf(createJob(http, JOB, { maySend: () => false }));
+    const error = await createJob(http, JOB, { maySend: () => false }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(LocalError);
     expect(provesNothingDone(error)).toBe(true);
     await closed;

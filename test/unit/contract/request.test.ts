@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Contract } from '../../../src/contract/contract.ts';
 import { buildRequest } from '../../../src/contract/request.ts';
 import { anyCharacter } from '../../support/properties.ts';
@@ -19,20 +19,18 @@ it('property: nothing in a parameter of a path leaves its segment', () => {
   fc.assert(property);
 });
 
-describe('a request built from the contract', () => {
-  it('has the values that are given, in the query or where the contract puts them in the body', () => {
-    const request = { source_id: 'x&y=z é', session_id: '', after_message_id: undefined };
-    expect(buildRequest(new Contract(), 'messages.history', request)).toEqual({
-      method: 'GET',
-      path: '/integrations/api-chat/history/?source_id=x%26y%3Dz+%C3%A9&session_id=',
-      json: undefined,
-    });
-    const override = {
-      'messages.history': 'POST /history',
-      'messages.history.source_id': 'body:filter.source',
-      'messages.history.session_id': 'body:filter.session',
-    };
-    const { json } = buildRequest(new Contract({ override }), 'messages.history', { source_id: 'a', session_id: 'b' });
-    expect(json).toEqual({ filter: { source: 'a', session: 'b' } });
+it('a request built from the contract has the values that are given, in the query or where the contract puts them in the body', () => {
+  const request = { source_id: 'x&y=z é', session_id: '', after_message_id: undefined };
+  expect(buildRequest(new Contract(), 'messages.history', request)).toEqual({
+    method: 'GET',
+    path: '/integrations/api-chat/history/?source_id=x%26y%3Dz+%C3%A9&session_id=',
+    json: undefined,
   });
+  const override = {
+    'messages.history': 'POST /history',
+    'messages.history.source_id': 'body:filter.source',
+    'messages.history.session_id': 'body:filter.session',
+  };
+  const { json } = buildRequest(new Contract({ override }), 'messages.history', { source_id: 'a', session_id: 'b' });
+  expect(json).toEqual({ filter: { source: 'a', session: 'b' } });
 });

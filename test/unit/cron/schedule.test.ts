@@ -8,19 +8,8 @@ import {
   nextRuns,
   parseExpression,
   parseTimezone,
-  ScheduleError,
 } from '../../../src/cron/schedule.ts';
 import { propertyRuns } from '../../support/properties.ts';
-
-function errorOf(parse: () => unknown): ScheduleError {
-  try {
-    parse();
-  } catch (error) {
-    if (error instanceof ScheduleError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-}
 
 describe('a cron expression', () => {
   test('is sent in one form', () => {
@@ -57,9 +46,8 @@ describe('a cron expression', () => {
       ['0 0 9 * * *', '"0 0 9 * * *" has more than 5 fields'],
       ['@reboot', '"@reboot" is not known'],
     ] as const) {
-      const error = errorOf(() => parseExpression(text));
-      expect(error.message, text).toBe(message);
-      expect(error.hint, text).toContain(hint);
+      const error = { message, hint: expect.stringContaining(hint) };
+      expect(() => parseExpression(text), text).toThrow(expect.objectContaining(error));
     }
   });
 });
@@ -80,7 +68,7 @@ test('a time zone is an IANA name in any case, and no offset, abbreviation, or o
     ['BST', 'Use a place, such as Europe/Berlin, or UTC.'],
   ] as const) {
     const message = `"${text}" is not an IANA time zone name`;
-    expect(errorOf(() => parseTimezone(text))).toMatchObject({ message, hint });
+    expect(() => parseTimezone(text)).toThrow(expect.objectContaining({ message, hint }));
   }
 });
 
@@ -92,20 +80,18 @@ const written: fc.Arbitrary<CronSchedule> = fc.record({
   timezone: fc.constantFrom('UTC', 'Etc/UTC', 'Europe/Berlin', 'Asia/Calcutta', 'Asia/Kolkata'),
 });
 
-describe('two schedules', () => {
-  const same = (one: CronSchedule, other: CronSchedule) =>
-    findDifferences({ schedule: one }, { schedule: other }).length === 0;
+const same = (one: CronSchedule, other: CronSchedule) =>
+  findDifferences({ schedule: one }, { schedule: other }).length === 0;
 
-  test('property: are the same if and only if they run at the same times', async () => {
-    const times = async (schedule: CronSchedule) =>
-      (await nextRuns(schedule, Date.UTC(2026, 2, 24), 60)).map((run) => Date.parse(run)).join();
-    await fc.assert(
-      fc.asyncProperty(written, written, async (one, other) => {
-        expect(same(one, other)).toBe((await times(one)) === (await times(other)));
-      }),
-      { numRuns: propertyRuns(100) },
-    );
-  });
+test('property: two schedules are the same if and only if they run at the same times', async () => {
+  const times = async (schedule: CronSchedule) =>
+    (await nextRuns(schedule, Date.UTC(2026, 2, 24), 60)).map((run) => Date.parse(run)).join();
+  await fc.assert(
+    fc.asyncProperty(written, written, async (one, other) => {
+      expect(same(one, other)).toBe((await times(one)) === (await times(other)));
+    }),
+    { numRuns: propertyRuns(100, 12) },
+  );
 });
 
 const runs = (expression: string, timezone: string, after: string, count: number): Promise<string[]> =>

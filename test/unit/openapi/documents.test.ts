@@ -52,17 +52,15 @@ test('An operation is found by its path, whatever comes before it and with or wi
   expect((await read({ ...two, [SPACES]: spaces })).questions).toEqual([]);
 });
 
-describe('Of two versions in one document, the one below the base URL is read', () => {
-  const old = { get: operation(object({ old: list(object('id', 'name')) })) };
-  const current = { get: operation(object({ current: list(object('id', 'name')) })) };
-  const CURRENT = { 'spaces.list.items': 'current' };
+const old = { get: operation(object({ old: list(object('id', 'name')) })) };
+const current = { get: operation(object({ current: list(object('id', 'name')) })) };
+const CURRENT = { 'spaces.list.items': 'current' };
 
-  test.each<readonly [string, Data]>([
-    ['its path', { [`/v2${SPACES}`]: old, [`/v1${SPACES}`]: current }],
-    ['no prefix', { [`/v2${SPACES}`]: old, [SPACES]: current }],
-  ])('by %s.', async (_, paths) => {
-    expect((await read(paths)).changes).toMatchObject(CURRENT);
-  });
+test.each<readonly [string, Data]>([
+  ['its path', { [`/v2${SPACES}`]: old, [`/v1${SPACES}`]: current }],
+  ['no prefix', { [`/v2${SPACES}`]: old, [SPACES]: current }],
+])('Of two versions in one document, the one below the base URL is read, by %s.', async (_, paths) => {
+  expect((await read(paths)).changes).toMatchObject(CURRENT);
 });
 
 describe('The responses of a document are read', () => {

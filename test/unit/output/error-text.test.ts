@@ -48,22 +48,20 @@ describe('formatError', () => {
   });
 });
 
-describe('formatErrorJson', () => {
-  it('returns one line with the fixed fields, without raw control characters', () => {
-    const line = formatErrorJson(new UsageError('no \x1b\u202e\u009b', { hint: 'a\nb' }));
-    expect(line).toBe(`${line.trimEnd()}\n`);
-    expect(line).not.toMatch(/[\x1b\u202e\u009b]/);
-    expect(JSON.parse(line)).toEqual({
-      error: {
-        type: 'usage',
-        message: 'no \x1b\u202e\u009b',
-        status: null,
-        code: null,
-        request_id: null,
-        hint: 'a\nb',
-        retry_at: null,
-        details: null,
-      },
-    });
+it('formatErrorJson returns one line with the fixed fields, without raw control characters', () => {
+  const line = formatErrorJson(new UsageError('no \x1b\u202e\u009b', { hint: 'a\nb' }));
+  expect(line).toBe(`${line.trimEnd()}\n`);
+  expect(line).not.toMatch(/[\x1b\u202e\u009b]/);
+  expect(JSON.parse(line)).toEqual({
+    error: {
+      type: 'usage',
+      message: 'no \x1b\u202e\u009b',
+      status: null,
+      code: null,
+      request_id: null,
+      hint: 'a\nb',
+      retry_at: null,
+      details: null,
+    },
   });
 });

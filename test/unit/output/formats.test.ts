@@ -52,35 +52,31 @@ describe('JSON', () => {
   });
 });
 
-describe('tab-separated rows', () => {
-  const columns = [0, 1, 2].map((index) => ({
-    header: `C${index}`,
-    value: (cells: unknown[]) => cells[index] as string,
-  }));
+const columns = [0, 1, 2].map((index) => ({
+  header: `C${index}`,
+  value: (cells: unknown[]) => cells[index] as string,
+}));
 
-  it('have no heading, and leave absent cells empty; an object is one row', async () => {
-    const [list, object] = [memorySink(), memorySink()];
-    const rows = [
-      ['a', 1, true],
-      ['b', null, undefined],
-    ];
-    await writeLines(listResult(rows, columns, { empty: 'none' }), tsvRow, list);
-    expect(list.writes).toEqual(['a\t1\ttrue\n', 'b\t\t\n']);
-    await writeLines(objectResult(['a\tb', 'c\nd', ''], columns), tsvRow, object);
-    expect(object.text()).toBe('a\\tb\tc\\nd\t\n');
-  });
+it('tab-separated rows have no heading, and leave absent cells empty; an object is one row', async () => {
+  const [list, object] = [memorySink(), memorySink()];
+  const rows = [
+    ['a', 1, true],
+    ['b', null, undefined],
+  ];
+  await writeLines(listResult(rows, columns, { empty: 'none' }), tsvRow, list);
+  expect(list.writes).toEqual(['a\t1\ttrue\n', 'b\t\t\n']);
+  await writeLines(objectResult(['a\tb', 'c\nd', ''], columns), tsvRow, object);
+  expect(object.text()).toBe('a\\tb\tc\\nd\t\n');
 });
 
-describe('YAML', () => {
-  it('property: keeps any value, and any text of several lines, without raw control characters', () => {
-    const lines = fc.string({ unit: fc.constantFrom('\n', ' ', '\t', 'a', '#', '-', ':') });
-    fc.assert(
-      fc.property(fc.oneof(anyJson, lines, fc.record({ a: lines })), (value) => {
-        const text = stringifyYaml(value);
-        expect(parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
-        expect(text).not.toMatch(CONTROLS);
-      }),
-      { numRuns: propertyRuns(300) },
-    );
-  });
+it('property: YAML keeps any value, and any text of several lines, without raw control characters', () => {
+  const lines = fc.string({ unit: fc.constantFrom('\n', ' ', '\t', 'a', '#', '-', ':') });
+  fc.assert(
+    fc.property(fc.oneof(anyJson, lines, fc.record({ a: lines })), (value) => {
+      const text = stringifyYaml(value);
+      expect(parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+      expect(text).not.toMatch(CONTROLS);
+    }),
+    { numRuns: propertyRuns(300) },
+  );
 });

@@ -38,21 +38,18 @@ async function rendered(result: CommandResult, options: Partial<RenderOptions> =
   return { out: stdout.text(), err: stderr.text() };
 }
 
-describe('without a format', () => {
-  const [space] = SPACES;
-  const object = objectResult(space, [{ header: 'NAME', value: () => 'Acme' }]);
-  const report = () => listResult(SPACES, COLUMNS, { empty: '', report: () => [{ indent: 0, text: 'Two spaces.' }] });
-  const shown = async (result: CommandResult, isTTY: boolean) =>
-    (await rendered(result, { format: 'auto' }, isTTY)).out;
+const [space] = SPACES;
+const object = objectResult(space, [{ header: 'NAME', value: () => 'Acme' }]);
+const report = () => listResult(SPACES, COLUMNS, { empty: '', report: () => [{ indent: 0, text: 'Two spaces.' }] });
+const shown = async (result: CommandResult, isTTY: boolean) => (await rendered(result, { format: 'auto' }, isTTY)).out;
 
-  it('a pipe gets rows from lists, and the text of a terminal from reports and from what is about one thing', async () => {
-    expect(await shown(spaces(), false)).toBe('sp_1\tAcme\nsp_2\tBar\\tbaz\n');
-    expect(await shown(spaces(), true)).toBe('ID    NAME\nsp_1  Acme\nsp_2  Bar\\tbaz\n');
-    for (const isTTY of [true, false]) {
-      expect(await shown(object, isTTY)).toBe('NAME: Acme\n');
-      expect(await shown(report(), isTTY)).toBe('Two spaces.\n');
-    }
-  });
+it('without a format a pipe gets rows from lists, and the text of a terminal from reports and from what is about one thing', async () => {
+  expect(await shown(spaces(), false)).toBe('sp_1\tAcme\nsp_2\tBar\\tbaz\n');
+  expect(await shown(spaces(), true)).toBe('ID    NAME\nsp_1  Acme\nsp_2  Bar\\tbaz\n');
+  for (const isTTY of [true, false]) {
+    expect(await shown(object, isTTY)).toBe('NAME: Acme\n');
+    expect(await shown(report(), isTTY)).toBe('Two spaces.\n');
+  }
 });
 
 async function* failing(): AsyncGenerator<Space> {

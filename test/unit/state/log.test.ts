@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { fileLog } from '../../../src/state/file-log.ts';
 import { Log } from '../../../src/state/log.ts';
 import { decode, encode } from '../../../src/state/record.ts';
-import { anyCharacter } from '../../support/properties.ts';
+import { anyCharacter, propertyRuns } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
 import { flipBit } from '../../support/state-file.ts';
 
@@ -37,59 +37,50 @@ describe('A line', () => {
           .split(/\r?\n/);
         expect(parts.filter((part) => part !== '').map((part) => decode(part).kind)).toContain('damaged');
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 });
 
+/** A log in memory, each write of which takes a turn of the event loop. */
+function memoryLog() {
+  const writes: (readonly string[])[] = [];
+  const load = async () => ({ from: 0, lines: writes.flat() });
+  const write = async (lines: readonly string[]): Promise<void> => {
+    writes.push(lines);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const driver = { ...fileLog('unused'), load, write };
+  return { writes, log: new Log({ driver, author: AUTHOR, clock: { now: () => 0 }, redact: (text) => text }) };
+}
+
 describe('A log', () => {
   it('writes what is appended during a write in one more write', async () => {
-    const writes: (readonly string[])[] = [];
-    const none = async () => undefined;
-    const driver = {
-      ...fileLog('unused'),
-      label: 'log',
-      load: async () => ({ from: 0, lines: writes.flat() }),
-      close: none,
-    };
-    const write = async (lines: readonly string[]): Promise<void> => {
-      writes.push(lines);
-      await new Promise((resolve) => setImmediate(resolve));
-    };
-    const log = new Log({
-      driver: { ...driver, write },
-      author: AUTHOR,
-      clock: { now: () => 0 },
-      redact: (text) => text,
-    });
+    const { log, writes } = memoryLog();
     await Promise.all(Array.from({ length: 20 }, (_, n) => log.append([recordOf(`r${n}`)])));
     expect(writes.length).toBeLessThanOrEqual(2);
     expect(await log.read()).toHaveLength(20);
   });
 
   it('takes more records at once than a function takes arguments', async () => {
-    const writes: (readonly string[])[] = [];
-    const driver = { ...fileLog('unused'), write: async (lines: readonly string[]) => void writes.push(lines) };
-    const log = new Log({ driver, author: AUTHOR, clock: { now: () => 0 }, redact: (text) => text });
+    const { log, writes } = memoryLog();
     await log.append(Array.from({ length: 130_000 }, (_, n) => recordOf(`r${n}`)));
     expect(writes.flat()).toHaveLength(130_000);
   });
 });
 
-describe('The state file', () => {
-  it('is read once: then only what was added, unless it was replaced or shortened', async () => {
-    const path = join(tempDirectory(), 'state.jsonl');
-    const driver = fileLog(path);
-    expect(await driver.load()).toBeUndefined();
-    writeFileSync(path, 'a\nb\nc');
-    expect(await driver.load()).toEqual({ from: 0, lines: ['a', 'b', 'c'] });
-    appendFileSync(path, 'd\ne\n');
-    expect(await driver.load()).toEqual({ from: 2, lines: ['cd', 'e', ''] });
-    expect(await driver.load()).toEqual({ from: 4, lines: [''] });
-    writeFileSync(path, 'a\n');
-    expect(await driver.load()).toEqual({ from: 0, lines: ['a', ''] });
-    writeFileSync(`${path}.new`, 'a\nb\n');
-    renameSync(`${path}.new`, path);
-    expect(await driver.load()).toEqual({ from: 0, lines: ['a', 'b', ''] });
-  });
+it('The state file is read once: then only what was added, unless it was replaced or shortened', async () => {
+  const path = join(tempDirectory(), 'state.jsonl');
+  const driver = fileLog(path);
+  expect(await driver.load()).toBeUndefined();
+  writeFileSync(path, 'a\nb\nc');
+  expect(await driver.load()).toEqual({ from: 0, lines: ['a', 'b', 'c'] });
+  appendFileSync(path, 'd\ne\n');
+  expect(await driver.load()).toEqual({ from: 2, lines: ['cd', 'e', ''] });
+  expect(await driver.load()).toEqual({ from: 4, lines: [''] });
+  writeFileSync(path, 'a\n');
+  expect(await driver.load()).toEqual({ from: 0, lines: ['a', ''] });
+  writeFileSync(`${path}.new`, 'a\nb\n');
+  renameSync(`${path}.new`, path);
+  expect(await driver.load()).toEqual({ from: 0, lines: ['a', 'b', ''] });
 });
