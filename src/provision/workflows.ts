@@ -5,7 +5,7 @@ import { openJobs } from '../cron/ensure-jobs.ts';
 import { UsageError } from '../errors.ts';
 import { readFacts } from '../state/space-record.ts';
 import { applyPlans } from './apply.ts';
-import { inStep } from './failures.ts';
+import { stopsProvisioning } from './failures.ts';
 import { unmanagedJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { Observer } from './observe.ts';
@@ -105,7 +105,7 @@ async function openProvisioning(
 }
 
 /**
- * Plans what provisioning would do, and writes the plan to the file `out`.
+ * Plans what provisioning would do, and writes the plan to the file `out`. A space that cannot be read stops no other.
  * @returns the plans, the spaces of the service that no manifest describes, and how many spaces the file has
  * @throws UsageError for `createBeside`, `only`, and `exclude`; PartnerctlError if a list cannot be read now, or not be
  *   understood; the reason of an interruption; as `writePlan`
@@ -121,11 +121,8 @@ export async function planFleet(
   const planned = await planRun(deps, documents, false);
   deps.stop.throwIfAborted();
   if (!(await deps.log.inspect()).exists) await context.notice(`note: There is no state yet: ${deps.log.label}`);
-  for (const { failures, steps, document } of planned) {
-    const [failure] = steps[0]?.status === 'failed' ? failures : [];
-    const what = `Cannot plan ${JSON.stringify(document.manifest.external_space_id)} (${document.source})`;
-    if (failure) throw inStep(what, failure.error);
-  }
+  const ended = planned.flatMap(({ failures }) => failures).find(({ error }) => stopsProvisioning(error));
+  if (ended) throw ended.error;
   const hasAgents = planned.some(({ observed }) => observed.agents.length > 0);
   const listed = hasAgents ? await deps.jobs.lists.recent() : undefined;
   const jobs = listed && 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;
@@ -155,29 +152,24 @@ export async function provisionFleet(
   return applyPlans(deps, plans, maxFailures);
 }
 
-/** A part of what a plan still has to do. */
-interface Wave {
-  readonly plans: readonly SpacePlan[];
-  /** How many spaces had something left to do before it, with those that cannot be done. */
-  readonly left: number;
+function isOpen({ steps }: SpacePlan): boolean {
+  return steps.some(({ status }) => status === 'planned');
 }
 
 /** Takes the first `limit` spaces that have something left to do, and those before them that cannot be done. */
-function firstWave(plans: readonly SpacePlan[], limit: number): Wave {
-  const isOpen = ({ steps }: SpacePlan) => steps.some(({ status }) => status === 'planned');
-  const left = plans.filter((plan) => isOpen(plan) || plan.failures.length > 0);
+function firstWave(left: readonly SpacePlan[], limit: number): readonly SpacePlan[] {
   const next = left.filter(isOpen)[limit];
-  return { plans: next ? left.slice(0, left.indexOf(next)) : left, left: left.length };
+  return next ? left.slice(0, left.indexOf(next)) : left;
 }
 
-/** Carries out a wave, and says how many spaces remain after it. */
-async function* applyWave(
+/** Says how many of the spaces that had something left to do remain after the reports of a wave. */
+async function* countRemaining(
   context: ProvisionContext,
-  wave: Wave,
-  apply: (plans: readonly SpacePlan[]) => AsyncGenerator<SpacePlan>,
+  reports: AsyncIterable<SpacePlan>,
+  left: number,
 ): AsyncGenerator<SpacePlan> {
-  let remaining = wave.left;
-  for await (const report of apply(wave.plans)) {
+  let remaining = left;
+  for await (const report of reports) {
     if (report.steps.every(({ status }) => status === 'created' || status === 'unchanged')) remaining -= 1;
     yield report;
   }
@@ -218,8 +210,12 @@ export async function applyPlanFile(
     const isUnread = plan.steps.every(({ status }) => status === 'failed' || status === 'skipped');
     return planned && !isUnread ? limitToPlanned(plan, planned, jobs) : plan;
   });
-  const wave = limit === undefined ? undefined : firstWave(plans, limit);
-  await approve(wave?.plans ?? plans);
-  const apply = (some: readonly SpacePlan[]) => applyPlans(deps, some, maxFailures);
-  return wave ? applyWave(context, wave, apply) : apply(plans);
+  if (limit === undefined) {
+    await approve(plans);
+    return applyPlans(deps, plans, maxFailures);
+  }
+  const left = plans.filter((plan) => isOpen(plan) || plan.failures.length > 0);
+  const wave = firstWave(left, limit);
+  await approve(wave);
+  return countRemaining(context, applyPlans(deps, wave, maxFailures), left.length);
 }
