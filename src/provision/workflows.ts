@@ -2,7 +2,6 @@ import { DEFAULT_RETRIES } from '../config/service-flags.ts';
 import { resolveBaseUrl } from '../config/settings.ts';
 import type { CronContext } from '../cron/context.ts';
 import { openJobs } from '../cron/ensure-jobs.ts';
-import { UsageError } from '../errors.ts';
 import { readFacts } from '../state/space-record.ts';
 import { applyPlans } from './apply.ts';
 import { stopsProvisioning } from './failures.ts';
@@ -11,8 +10,7 @@ import type { ManifestDocument } from './manifest.ts';
 import { Observer } from './observe.ts';
 import type { SpacePlan } from './plan.ts';
 import { limitToPlanned, readPlan, writePlan } from './plan-file.ts';
-import { type ProvisionDeps, planRun } from './plan-manifests.ts';
-import { type Selection, spaceSelector } from './select.ts';
+import { type DocumentSelection, type ProvisionDeps, planRun, selectDocuments } from './plan-manifests.ts';
 import { jobsByAgent } from './snapshot.ts';
 
 /* What `plan`, `provision`, and `apply` do, from checked manifests to plans and to what was done of them. */
@@ -26,10 +24,8 @@ export interface ProvisionContext extends Omit<CronContext, 'progress'> {
   notice(text: string): Promise<void>;
 }
 
-export interface FleetOptions extends Selection {
+export interface FleetOptions extends DocumentSelection {
   readonly concurrency: number;
-  /** The spaces that may get a second agent or job, by external id. */
-  readonly createBeside: readonly string[];
 }
 
 /** How plans are carried out. */
@@ -49,22 +45,6 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
     external_space_id,
     ...agents.flatMap(({ name, template_id = '', cron = [] }) => [name, template_id, ...cron.map((job) => job.name)]),
   ];
-}
-
-/**
- * @returns the documents of the selection, and whether a space, by its external id, is in it
- * @throws UsageError for a glob that matches nothing, or if --create-beside names a space that no manifest describes: it
- *   is consent for one, not for all
- */
-async function selectDocuments(all: readonly ManifestDocument[], { createBeside, ...selection }: FleetOptions) {
-  const ids = all.map(({ manifest }) => manifest.external_space_id);
-  const unknown = createBeside.find((id) => !ids.includes(id));
-  if (unknown !== undefined)
-    throw new UsageError(`--create-beside ${unknown}: no manifest has this external_space_id.`, {
-      hint: 'Give the external_space_id of one of the manifests. Nothing was sent.',
-    });
-  const isSelected = await spaceSelector(ids, selection);
-  return { documents: all.filter(({ manifest }) => isSelected(manifest.external_space_id)), isSelected };
 }
 
 /** Opens what it takes to plan documents. */
