@@ -214,7 +214,7 @@ function scheduleWarning({ job, cron_job_id }: CreatedJob, { command }: CronCont
 
 /** What to do if the list of jobs cannot be read. A service that has none may refuse the request as invalid. */
 function listHint(failure: unknown, { command }: CronContext): string {
-  const hint = 'The job was not sent: it may exist already, and only the list can tell.';
+  const hint = 'The job may exist already, and only the list can tell.';
   const isRefused = failure instanceof RefusedError && [400, 422].includes(failure.info.status ?? 0);
   if (!isRefused) return hint;
   return `${hint}\nIf the service has no list of all jobs, go on without one. Then only the state prevents duplicates: ${command(['contract', 'set', 'cron_jobs.list', 'none'])}`;

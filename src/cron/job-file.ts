@@ -206,12 +206,8 @@ export async function readJobFiles(
     try {
       const agent_id = agents.get(named) ?? (await findAgent(context, { agent, space }));
       agents.set(named, agent_id);
-      checkUnique(
-        places,
-        [canonicalId(agent_id), job.name],
-        place,
-        `the id of the agent is ${quoted(agent_id)} in both`,
-      );
+      const hint = `the id of the agent is ${quoted(agent_id)} in both`;
+      checkUnique(places, [canonicalId(agent_id), job.name], place, hint);
       wanted.push({ index, source, agent: agentName({ agent, space }), job: { ...job, agent_id } });
     } catch (error) {
       if (!(error instanceof PartnerctlError)) throw error;

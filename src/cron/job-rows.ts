@@ -47,12 +47,8 @@ function toStateRow(record: RecordedJob | JobReservation, state: JobRow['state']
 async function* joinJobs(http: Http, records: readonly LogRecord[], now: number): AsyncGenerator<Found> {
   const standings = new Standings(JOB_KIND).add(records);
   const isHere = ({ data }: JobReservation | RecordedJob) => data.origin === http.baseUrl;
-  const jobs = new Map(
-    standings
-      .objects()
-      .filter(isHere)
-      .map((job) => [job.object, job]),
-  );
+  const own = standings.objects().filter(isHere);
+  const jobs = new Map(own.map((job) => [job.object, job]));
   const unseen = new Map(jobs);
   for await (const item of listJobs(http, 'show')) {
     const { cron_job_id, agent_id, agent_text, name, schedule } = readItem(OPERATIONS.listCronJobs, () =>

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { NewJob } from '../api/calls.ts';
 import type { ListedCronJob } from '../contract/resources.ts';
 import { canonicalId, comparableAgent } from '../contract/values.ts';
-import type { OnceKind, RecordedObject, Reservation, Standing, Standings } from '../state/standing.ts';
+import type { OnceKind, RecordedObject, Reservation, Standings } from '../state/standing.ts';
 import { type CronSchedule, normalizePart, SCHEDULE_PARTS, type SchedulePart, type ScheduleParts } from './schedule.ts';
 
 /** What an exported file has in place of a text that the service does not show. It is never sent. */
@@ -48,7 +48,6 @@ const jobData = v.object({
 export type JobData = Readonly<v.InferOutput<typeof jobData>>;
 export type JobReservation = Reservation<JobData>;
 export type RecordedJob = RecordedObject<JobData>;
-export type JobStanding = Standing<JobData>;
 export type JobStandings = Standings<JobData>;
 
 /** JSON separates the parts, and escapes lone surrogates, which UTF-8 would all turn into the same character. */

@@ -49,10 +49,8 @@ export function pairAgents(
   ];
   for (const matches of rules) {
     const used = new Set(found.values());
-    const [free, open] = [
-      usable.filter((each) => !used.has(each)),
-      wanted.filter((each) => !found.has(each) && !unclear.has(each)),
-    ];
+    const free = usable.filter((each) => !used.has(each));
+    const open = wanted.filter((each) => !found.has(each) && !unclear.has(each));
     for (const each of open) {
       const candidates = free.filter((agent) => matches(agent, each));
       const [agent] = candidates;

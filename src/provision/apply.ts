@@ -15,7 +15,7 @@ import {
   lostPostError,
   missingIdsError,
   stopsProvisioning,
-  unrecordedError,
+  unrecordedSpaceError,
   unusableResponse,
 } from './failures.ts';
 import { createJobs, hasUnsettledJobs } from './jobs.ts';
@@ -185,7 +185,7 @@ async function recordSpace({ log, facts, http }: ProvisionDeps, progress: Progre
   } catch (error) {
     // What existed before can be found again.
     const isNew = plan.steps.some(({ status }) => status === 'created');
-    if (isNew) progress.fail({ error: unrecordedError(space_id, error), source: document.source });
+    if (isNew) progress.fail({ error: unrecordedSpaceError(space_id, error), source: document.source });
   }
 }
 

@@ -161,9 +161,9 @@ async function exportSpace(
  * Writes a manifest for each space that plans nothing. Sends only reads.
  * @param references the spaces to select from, each a space_id, `ext:<external_space_id>`, or `name:<name>`; none for all
  * @returns the result of each space as soon as it is known
- * @throws before a file is written: NotFoundError or UsageError for a reference, UsageError for a glob
- *   that matches nothing, the errors of the lists of spaces and
- *   jobs and of the state, LocalError if there is no directory. InterruptedError, or what every space would fail with.
+ * @throws before a file is written: NotFoundError or UsageError for a reference, UsageError for a glob that matches
+ *   nothing, the errors of the lists and of the state, LocalError if there is no directory. InterruptedError, or what
+ *   every space would fail with.
  */
 export function exportSpaces(
   context: ExportContext,

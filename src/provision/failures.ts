@@ -62,7 +62,7 @@ export function missingIdsError({ unreadable }: ProvisionResponse, names: readon
 }
 
 /** The error for a space that was provisioned without a record of it. */
-export function unrecordedError(spaceId: string, error: unknown): unknown {
+export function unrecordedSpaceError(spaceId: string, error: unknown): unknown {
   if (!(error instanceof PartnerctlError)) return error;
   return new RunFailure(`The space is provisioned as ${spaceId}, but the state cannot be written.`, error, {
     why: [error.message, error.info.why].filter((line) => line !== undefined).join('\n'),

@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import type { Http } from '../api/http.ts';
 import type { JobEngine } from '../cron/ensure-jobs.ts';
 import { createScheduleDescriber } from '../cron/schedule.ts';
+import { UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import type { SpaceFact } from '../state/space-record.ts';
@@ -51,16 +52,39 @@ export function withStatus(plan: SpacePlan, status: StepStatus, error?: unknown)
   return { ...plan, steps: plan.steps.map((step) => ({ ...step, status })), failures };
 }
 
-/** Describes valid documents without a service. @throws UsageError for a glob that matches nothing */
+/** Which documents, and what they may do. */
+export interface DocumentSelection extends Selection {
+  /** The spaces that may get a second agent or job, by external id. */
+  readonly createBeside: readonly string[];
+}
+
+/**
+ * @returns the documents of the selection, and whether a space, by its external id, is in it
+ * @throws UsageError for a glob that matches nothing, or if --create-beside names a space that no manifest describes: it
+ *   is consent for one, not for all
+ */
+export async function selectDocuments(
+  all: readonly ManifestDocument[],
+  { createBeside, ...selection }: DocumentSelection,
+) {
+  const ids = all.map(({ manifest }) => manifest.external_space_id);
+  const unknown = createBeside.find((id) => !ids.includes(id));
+  if (unknown !== undefined)
+    throw new UsageError(`--create-beside ${unknown}: no manifest has this external_space_id.`, {
+      hint: 'Give the external_space_id of one of the manifests. Nothing was sent.',
+    });
+  const isSelected = await spaceSelector(ids, selection);
+  return { documents: all.filter(({ manifest }) => isSelected(manifest.external_space_id)), isSelected };
+}
+
+/** Describes valid documents without a service. @throws as `selectDocuments` */
 export async function checkManifests(
-  documents: readonly ManifestDocument[],
-  selection: Selection,
+  all: readonly ManifestDocument[],
+  selection: DocumentSelection,
   clock: Clock,
 ): Promise<readonly SpacePlan[]> {
-  const idOf = ({ manifest }: ManifestDocument) => manifest.external_space_id;
-  const isSelected = await spaceSelector(documents.map(idOf), selection);
-  const selected = documents.filter((document) => isSelected(idOf(document)));
-  const plans = await judgeJobs(selected.map(planUnknown), createScheduleDescriber(clock));
+  const { documents } = await selectDocuments(all, selection);
+  const plans = await judgeJobs(documents.map(planUnknown), createScheduleDescriber(clock));
   return plans.map((plan) => withStatus(plan, 'planned'));
 }
 

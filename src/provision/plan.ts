@@ -134,12 +134,8 @@ function toStep(key: string, name: string, id: string | null, detail: AnyStep['d
 function installStep(agent: PlannedAgent, { places }: ManifestDocument): Step {
   const { wanted, key, agent_id } = agent;
   const { name, ...detail } = installedFields(wanted);
-  return {
-    op: 'install_agent',
-    agent,
-    missingAt: places[`${key}/template_id`],
-    ...toStep(key, name, agent_id, detail),
-  };
+  const missingAt = places[`${key}/template_id`];
+  return { op: 'install_agent', agent, missingAt, ...toStep(key, name, agent_id, detail) };
 }
 
 function chatSteps(agent: PlannedAgent, { places }: ManifestDocument): Step[] {

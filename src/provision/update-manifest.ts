@@ -44,11 +44,8 @@ function updateList<Item>(
 function updateJob({ edit, ignore }: Target, path: Path, job: ManifestJob, shown: ExportedJob): void {
   const { instructions, timezone } = shown;
   const present = { instructions, schedule: { ...parseExpression(shown.schedule), timezone } };
-  const found = findDifferences(present, withTimezone(job));
-  for (const { field } of withoutIgnored(
-    ignore,
-    found.map((each) => toDifference(each, job.name, '')),
-  )) {
+  const found = findDifferences(present, withTimezone(job)).map((each) => toDifference(each, job.name, ''));
+  for (const { field } of withoutIgnored(ignore, found)) {
     const key = field === 'instructions' || field === 'timezone' ? field : 'schedule';
     edit([...path, key], shown[key]);
   }

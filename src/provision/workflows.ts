@@ -2,17 +2,15 @@ import { DEFAULT_RETRIES } from '../config/service-flags.ts';
 import { resolveBaseUrl } from '../config/settings.ts';
 import type { CronContext } from '../cron/context.ts';
 import { openJobs } from '../cron/ensure-jobs.ts';
-import { UsageError } from '../errors.ts';
 import { readFacts } from '../state/space-record.ts';
 import { applyPlans } from './apply.ts';
-import { inStep } from './failures.ts';
+import { stopsProvisioning } from './failures.ts';
 import { unmanagedJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { Observer } from './observe.ts';
 import type { SpacePlan } from './plan.ts';
 import { limitToPlanned, readPlan, writePlan } from './plan-file.ts';
-import { type ProvisionDeps, planRun } from './plan-manifests.ts';
-import { type Selection, spaceSelector } from './select.ts';
+import { type DocumentSelection, type ProvisionDeps, planRun, selectDocuments } from './plan-manifests.ts';
 import { jobsByAgent } from './snapshot.ts';
 
 /* What `plan`, `provision`, and `apply` do, from checked manifests to plans and to what was done of them. */
@@ -26,10 +24,8 @@ export interface ProvisionContext extends Omit<CronContext, 'progress'> {
   notice(text: string): Promise<void>;
 }
 
-export interface FleetOptions extends Selection {
+export interface FleetOptions extends DocumentSelection {
   readonly concurrency: number;
-  /** The spaces that may get a second agent or job, by external id. */
-  readonly createBeside: readonly string[];
 }
 
 /** How plans are carried out. */
@@ -49,22 +45,6 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
     external_space_id,
     ...agents.flatMap(({ name, template_id = '', cron = [] }) => [name, template_id, ...cron.map((job) => job.name)]),
   ];
-}
-
-/**
- * @returns the documents of the selection, and whether a space, by its external id, is in it
- * @throws UsageError for a glob that matches nothing, or if --create-beside names a space that no manifest describes: it
- *   is consent for one, not for all
- */
-async function selectDocuments(all: readonly ManifestDocument[], { createBeside, ...selection }: FleetOptions) {
-  const ids = all.map(({ manifest }) => manifest.external_space_id);
-  const unknown = createBeside.find((id) => !ids.includes(id));
-  if (unknown !== undefined)
-    throw new UsageError(`--create-beside ${unknown}: no manifest has this external_space_id.`, {
-      hint: 'Give the external_space_id of one of the manifests. Nothing was sent.',
-    });
-  const isSelected = await spaceSelector(ids, selection);
-  return { documents: all.filter(({ manifest }) => isSelected(manifest.external_space_id)), isSelected };
 }
 
 /** Opens what it takes to plan documents. */
@@ -105,7 +85,7 @@ async function openProvisioning(
 }
 
 /**
- * Plans what provisioning would do, and writes the plan to the file `out`.
+ * Plans what provisioning would do, and writes the plan to the file `out`. A space that cannot be read stops no other.
  * @returns the plans, the spaces of the service that no manifest describes, and how many spaces the file has
  * @throws UsageError for `createBeside`, `only`, and `exclude`; PartnerctlError if a list cannot be read now, or not be
  *   understood; the reason of an interruption; as `writePlan`
@@ -121,11 +101,8 @@ export async function planFleet(
   const planned = await planRun(deps, documents, false);
   deps.stop.throwIfAborted();
   if (!(await deps.log.inspect()).exists) await context.notice(`note: There is no state yet: ${deps.log.label}`);
-  for (const { failures, steps, document } of planned) {
-    const [failure] = steps[0]?.status === 'failed' ? failures : [];
-    const what = `Cannot plan ${JSON.stringify(document.manifest.external_space_id)} (${document.source})`;
-    if (failure) throw inStep(what, failure.error);
-  }
+  const ended = planned.flatMap(({ failures }) => failures).find(({ error }) => stopsProvisioning(error));
+  if (ended) throw ended.error;
   const hasAgents = planned.some(({ observed }) => observed.agents.length > 0);
   const listed = hasAgents ? await deps.jobs.lists.recent() : undefined;
   const jobs = listed && 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;
@@ -155,29 +132,24 @@ export async function provisionFleet(
   return applyPlans(deps, plans, maxFailures);
 }
 
-/** A part of what a plan still has to do. */
-interface Wave {
-  readonly plans: readonly SpacePlan[];
-  /** How many spaces had something left to do before it, with those that cannot be done. */
-  readonly left: number;
+function isOpen({ steps }: SpacePlan): boolean {
+  return steps.some(({ status }) => status === 'planned');
 }
 
 /** Takes the first `limit` spaces that have something left to do, and those before them that cannot be done. */
-function firstWave(plans: readonly SpacePlan[], limit: number): Wave {
-  const isOpen = ({ steps }: SpacePlan) => steps.some(({ status }) => status === 'planned');
-  const left = plans.filter((plan) => isOpen(plan) || plan.failures.length > 0);
+function firstWave(left: readonly SpacePlan[], limit: number): readonly SpacePlan[] {
   const next = left.filter(isOpen)[limit];
-  return { plans: next ? left.slice(0, left.indexOf(next)) : left, left: left.length };
+  return next ? left.slice(0, left.indexOf(next)) : left;
 }
 
-/** Carries out a wave, and says how many spaces remain after it. */
-async function* applyWave(
+/** Says how many of the spaces that had something left to do remain after the reports of a wave. */
+async function* countRemaining(
   context: ProvisionContext,
-  wave: Wave,
-  apply: (plans: readonly SpacePlan[]) => AsyncGenerator<SpacePlan>,
+  reports: AsyncIterable<SpacePlan>,
+  left: number,
 ): AsyncGenerator<SpacePlan> {
-  let remaining = wave.left;
-  for await (const report of apply(wave.plans)) {
+  let remaining = left;
+  for await (const report of reports) {
     if (report.steps.every(({ status }) => status === 'created' || status === 'unchanged')) remaining -= 1;
     yield report;
   }
@@ -218,8 +190,12 @@ export async function applyPlanFile(
     const isUnread = plan.steps.every(({ status }) => status === 'failed' || status === 'skipped');
     return planned && !isUnread ? limitToPlanned(plan, planned, jobs) : plan;
   });
-  const wave = limit === undefined ? undefined : firstWave(plans, limit);
-  await approve(wave?.plans ?? plans);
-  const apply = (some: readonly SpacePlan[]) => applyPlans(deps, some, maxFailures);
-  return wave ? applyWave(context, wave, apply) : apply(plans);
+  if (limit === undefined) {
+    await approve(plans);
+    return applyPlans(deps, plans, maxFailures);
+  }
+  const left = plans.filter((plan) => isOpen(plan) || plan.failures.length > 0);
+  const wave = firstWave(left, limit);
+  await approve(wave);
+  return countRemaining(context, applyPlans(deps, wave, maxFailures), left.length);
 }

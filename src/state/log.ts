@@ -54,17 +54,6 @@ export interface DamagedLine {
   readonly why: string;
 }
 
-/** What a log holds. Line numbers start at 1, as in editors. */
-export interface LogContent {
-  /** False if there is no file or branch yet. */
-  readonly exists: boolean;
-  /** Without repeats of earlier records, which a repeated write or a merge of two copies leaves. */
-  readonly records: readonly { readonly line: number; readonly record: LogRecord }[];
-  /** The lines that a killed writer left. They count for nothing. */
-  readonly torn: readonly number[];
-  readonly damaged: readonly DamagedLine[];
-}
-
 /** Who writes a record. Decides nothing: it is for people. */
 export type Author = {
   /** Null if the user id has no name, as often in containers. */
@@ -117,10 +106,13 @@ export function refuseSecret(text: string, redact: (text: string) => string): vo
   });
 }
 
-/** What was read of a log so far. */
-class Content implements LogContent {
+/** What was read of a log so far. Line numbers start at 1, as in editors. */
+export class LogContent {
+  /** False if there is no file or branch yet. */
   exists = false;
-  readonly records: LogContent['records'][number][] = [];
+  /** Without repeats of earlier records, which a repeated write or a merge of two copies leaves. */
+  readonly records: { readonly line: number; readonly record: LogRecord }[] = [];
+  /** The lines that a killed writer left. They count for nothing. */
   torn: number[] = [];
   damaged: DamagedLine[] = [];
   /** The number of lines that change only if the log is replaced. */
@@ -151,7 +143,7 @@ class Content implements LogContent {
 export class Log {
   private readonly deps: LogDeps;
   private author: Author;
-  private content = new Content();
+  private content = new LogContent();
   private reading: Promise<unknown> = Promise.resolve();
   private waiting: string[] = [];
   private writing: Promise<void> = Promise.resolve();
@@ -184,10 +176,10 @@ export class Log {
   }
 
   /** Reads what was added. @throws LocalError if the log cannot be reached */
-  inspect(): Promise<Content> {
+  inspect(): Promise<LogContent> {
     const mine = this.reading.then(async () => {
       const loaded = await untilAborted(this.deps.driver.load(), this.deps.interrupt);
-      if (!loaded || loaded.from < this.content.settled) this.content = new Content();
+      if (!loaded || loaded.from < this.content.settled) this.content = new LogContent();
       if (loaded) this.content.add(loaded);
       return this.content;
     });
@@ -260,7 +252,7 @@ export class Log {
     await this.deps.driver.close();
   }
 
-  private async inspectIntact(): Promise<Content> {
+  private async inspectIntact(): Promise<LogContent> {
     const content = await this.inspect();
     if (!content.exists && this.deps.mustExist) {
       throw new UsageError(`The state does not exist: ${this.label}`, {

@@ -100,7 +100,7 @@ test('Texts are compared as they are written, and shown so; other instructions o
     ...read({ ID: 'e' }, (text) => text.replace('tmpl_support', 'tmpl_sales')),
   ];
   const documents = [...read({ ID: 'a' }), ...read({ ID: 'b' }), ...others, ...read({ ID: 'c' })];
-  const plans = await checkManifests(documents, { only: [], exclude: [] }, fastClock());
+  const plans = await checkManifests(documents, { only: [], exclude: [], createBeside: [] }, fastClock());
   const entries = foldPlans(plans, false);
   expect(entries.map(({ count, last }) => [count, last.document.manifest.external_space_id])).toEqual([
     [3, 'c'],

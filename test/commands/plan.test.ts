@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
@@ -200,4 +200,28 @@ describe('an agent that was edited in the manifest', () => {
     expect((await apply(it, path, consent)).code).toBe(0);
     expect((await plan(it, path)).code).toBe(0);
   });
+});
+
+test('A space that cannot be read stops no other: the plan shows it, has the others in its file, and exits as provision', async () => {
+  const it = await service();
+  const path = write('both.yaml', `${manifest('one')}---\n${manifest('two')}`);
+  await run(['provision', path], { env: it.env });
+  const added = write(
+    'both.yaml',
+    `${manifest('one', ['Support', 'Sales'])}---\n${manifest('two', ['Support', 'Sales'])}`,
+  );
+  const out = join(tempDirectory(), 'plan.json');
+  const unread = { kind: 'status', status: 500, on: 'GET /automation/spaces/:space_id/agents/', times: 1 };
+  for (const args of [
+    ['plan', added, '--out', out],
+    ['provision', added],
+  ]) {
+    await it.faults(unread);
+    const ran = await run([...args, '--concurrency', '1', '--retries', '0', '-o', 'json'], { env: it.env });
+    expect(ran.code, args[0]).toBe(10);
+    const [one, two] = Object.values(ran.json<Record<string, readonly object[]>>())[0] ?? [];
+    expect(one).toMatchObject({ external_space_id: 'one', error: { type: 'service', status: 500 } });
+    expect(two).not.toHaveProperty('error');
+  }
+  expect(JSON.parse(readFileSync(out, 'utf8')).spaces).toMatchObject([{ manifest: { external_space_id: 'two' } }]);
 });

@@ -66,13 +66,10 @@ function unmanagedSpaceLines({ spaces, areListed }: UnmanagedSpaces): ReportLine
   const noun = spaces.length === 1 ? 'space of the service is' : 'spaces of the service are';
   if (spaces.length === 0) return [];
   if (!areListed) return [{ indent: 0, text: `${spaces.length} ${noun} in no manifest: --unmanaged lists them.` }];
-  return spaces.map(({ space_id, name, external_space_id }) =>
-    markedLine(
-      0,
-      '?',
-      `space ${JSON.stringify(name ?? '')} (${space_id})${external_space_id ? `  ${external_space_id}` : ''}: in no manifest`,
-    ),
-  );
+  return spaces.map(({ space_id, name, external_space_id }) => {
+    const subject = [`space ${JSON.stringify(name ?? '')} (${space_id})`, external_space_id].filter(Boolean);
+    return markedLine(0, '?', `${subject.join('  ')}: in no manifest`);
+  });
 }
 
 /** The spaces of an entry: `288 spaces: c-001 … c-300`. */

@@ -4,7 +4,7 @@ import { forgetJob, recordJob } from '../../../src/cron/adopt-forget.ts';
 import type { CronContext } from '../../../src/cron/context.ts';
 import { type CreatedJob, ensureJobs, namedIn } from '../../../src/cron/ensure-jobs.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/find-lost.ts';
-import { type CronJob, cronKey, JOB_KIND, type JobStanding } from '../../../src/cron/job.ts';
+import { type CronJob, cronKey, JOB_KIND, type JobData } from '../../../src/cron/job.ts';
 import { JobLists } from '../../../src/cron/job-list.ts';
 import {
   CredentialsError,
@@ -17,7 +17,7 @@ import {
 import { Log } from '../../../src/state/log.ts';
 import { decode, type LogRecord } from '../../../src/state/record.ts';
 import type { SendOptions } from '../../../src/state/reserve-and-send.ts';
-import { Standings } from '../../../src/state/standing.ts';
+import { type Standing, Standings } from '../../../src/state/standing.ts';
 import { NO_PROFILES } from '../../support/run.ts';
 
 const ORIGIN = 'https://partner.test/v1';
@@ -120,7 +120,7 @@ export class World {
     return [...records.values()];
   }
 
-  standing(key: string): JobStanding {
+  standing(key: string): Standing<JobData> {
     return new Standings(JOB_KIND).add(this.records()).of(key);
   }
 
