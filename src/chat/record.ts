@@ -2,6 +2,7 @@ import { Document, isMap, type Node } from 'yaml';
 import type { Http } from '../api/http.ts';
 import type { SessionRef } from '../contract/messages.ts';
 import { NotFoundError } from '../errors.ts';
+import type { SessionEvent } from './follow.ts';
 import { incompleteHistory } from './health.ts';
 import type { ChatContext } from './session.ts';
 import { tail } from './tail.ts';
@@ -15,17 +16,20 @@ export interface RecordedTurn {
 /**
  * Reads a session, which is no tail of it: --resume continues where it would have. What an agent says before the first
  * message of the user is left out.
+ * @param onNotice called with each event, such as an outage
  * @throws as `tail`; ShapeError if the session may have more messages
  */
 export async function readTurns(
   context: ChatContext,
   http: Http,
   session: SessionRef,
+  onNotice: (event: SessionEvent) => Promise<void>,
 ): Promise<readonly RecordedTurn[]> {
   const turns: { say: string; replies: string[] }[] = [];
   const options = { start: { from: 'start' }, once: true, isRecorded: false } as const;
   for await (const event of tail(context, http, [session], options)) {
     if (event.kind === 'gap') throw incompleteHistory(session.session_id, event.evidence);
+    await onNotice(event);
     if (event.kind !== 'message' || event.message.text === null) continue;
     const text = context.redactor.redact(event.message.text);
     if (event.message.isReply) turns.at(-1)?.replies.push(text);

@@ -110,8 +110,10 @@ function historyPage(service: Service, c: ServiceContext) {
   const indexOf = (cursor: 'after_message_id' | 'before_message_id', otherwise: number): number => {
     const id = cursors[cursor];
     if (id === undefined) return otherwise;
-    const index = store.messages.position(id);
-    if (all[index]?.message_id === id) return index;
+    const message = store.messages.get(id);
+    // By its identity: comparing ids would take as long as all else in a long session.
+    const index = message ? all.indexOf(message) : -1;
+    if (index !== -1) return index;
     throw invalidInput([{ path: cursor, message: 'is not a message of this session' }]);
   };
   const [after, before] = [indexOf('after_message_id', -1), indexOf('before_message_id', all.length)];

@@ -28,7 +28,6 @@ class Table<Row extends object> {
   readonly #id: keyof Row | undefined;
   readonly #groupings: readonly (readonly (keyof Row)[])[];
   readonly #groups = new Map<string, Row[]>();
-  readonly #positions = new Map<string, number>();
 
   /**
    * @param record gets each change
@@ -58,11 +57,6 @@ class Table<Row extends object> {
     return this.#groups.get(JSON.stringify(where)) ?? [];
   }
 
-  /** The index of a row in its first group; -1 for none. */
-  position(id: string): number {
-    return this.#positions.get(id) ?? -1;
-  }
-
   /** Adds a row, or replaces the one with its id. */
   put(row: Row): void {
     const id = this.#id === undefined ? '' : String(row[this.#id]);
@@ -78,15 +72,14 @@ class Table<Row extends object> {
   /** Makes a change in memory only. */
   apply(id: string, row?: Row): void {
     const earlier = this.#rows.get(id);
-    if (row === undefined) this.#rows.delete(id);
-    else this.#rows.set(id, row);
-    for (const [index, fields] of this.#groupings.entries()) {
-      if (row === undefined) continue;
+    if (row === undefined) return void this.#rows.delete(id);
+    this.#rows.set(id, row);
+    for (const fields of this.#groupings) {
       const key = JSON.stringify(Object.fromEntries(fields.map((field) => [field, row[field]])));
       const group = this.#groups.get(key) ?? [];
       this.#groups.set(key, group);
       if (earlier) group[group.indexOf(earlier)] = row;
-      else if (group.push(row) && index === 0) this.#positions.set(id, group.length - 1);
+      else group.push(row);
     }
   }
 }

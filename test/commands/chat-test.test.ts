@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createChat } from '../support/chat.ts';
+import { createChat, HISTORY } from '../support/chat.ts';
 import { createProfileHome } from '../support/profile-home.ts';
 import { fastClock, fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
@@ -295,6 +295,9 @@ describe('chat test', () => {
     expect((await run([...record.slice(0, -1), 'empty'], { env })).code).toBe(4);
     // It needs no state.
     expect((await run(record, { env: { ...env, PARTNER_STATE: 'ftp://nowhere' } })).code).toBe(0);
+    await it.faults({ kind: 'status', status: 429, retry_after: 12, on: `GET ${HISTORY}`, times: 1 });
+    const limited = await run(record, { env, clock: fastClock() });
+    expect(limited).toMatchObject({ code: 0, stderr: expect.stringContaining('Continuing in 12s.') });
     // A record is no tail: the next one with --resume begins where it would have.
     const resume = ['chat', 'tail', '--source', chat.source_id, '--session', 'ticket-1', '--resume', '--no-follow'];
     expect((await run([...resume, '--query', 'role'], { env })).stdout).toBe('user\nassistant\n');

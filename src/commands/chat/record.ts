@@ -16,10 +16,11 @@ export const record = () =>
       deferred(async (context, { session: session_id = '', ...typed }) => {
         const { findSource, parseSource } = await import('../../chat/source.ts');
         const { formatConversation, readTurns } = await import('../../chat/record.ts');
+        const { writeNotice } = await import('./shared/messages.ts');
         const source = parseSource(typed);
         const http = await context.http();
         const source_id = await findSource(http, source, context.command);
-        const turns = await readTurns(context, http, { source_id, session_id });
+        const turns = await readTurns(context, http, { source_id, session_id }, (event) => writeNotice(context, event));
         return { kind: 'text', text: formatConversation(turns) };
       }),
     );
