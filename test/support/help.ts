@@ -6,7 +6,7 @@ interface Flag {
   readonly choices: readonly string[] | null;
 }
 
-export interface CommandHelp {
+interface CommandHelp {
   readonly command: string;
   readonly usage: string;
   readonly arguments: readonly { readonly name: string; readonly choices: readonly string[] | null }[];
