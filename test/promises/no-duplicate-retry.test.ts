@@ -243,6 +243,7 @@ describe('A job of unknown outcome is not sent again:', () => {
     ],
     ['503 with Retry-After', rawJson({}, '503 Service Unavailable', 'retry-after: 1\r\n'), 503],
     ['303', head('303 See Other', 'location: /v1/automation/partner-cron-jobs/c1/\r\ncontent-length: 0\r\n\r\n'), 303],
+    ['304', head('304 Not Modified', '\r\n'), 304],
     ['201 whose body is cut', rawJson({ id: 'c1' }, '201 Created').replace('content-length: ', '$&9'), 201],
     ['201 whose chunks have no end', head('201 Created', 'transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n'), 201],
     ['201 without a body', head('201 Created', 'content-length: 0\r\n\r\n'), 201],
