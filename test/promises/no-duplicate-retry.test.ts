@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { createArgs } from '../support/cron.ts';
 import { cut, type Handler, json, passOn, reset, startFakeService } from '../support/fake-service.ts';
+import { shell } from '../support/program.ts';
 import { fastClock, fasterClock, manualSignals, partnerctl, type RunOptions, run, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { recordTypes, stateFile } from '../support/state-file.ts';
@@ -158,6 +159,22 @@ describe('A message', () => {
     expect(sent).toHaveLength(1);
     expect(slept).toEqual([]);
   });
+});
+
+it('A message whose responses were all lost is registered once if the command in the hint is run, as written', async () => {
+  const at = await service();
+  const { source_id, history } = await createChat(at);
+  await at.faults({ kind: 'reset', stage: 'after', on: 'POST' });
+  const args = ['chat', 'send', '--source', source_id, '--session', 's1', "It's on its way", '-o', 'json'];
+  const lost = await run(args, { env: at.env, clock: fastClock() });
+  expect(lost.code).toBe(8);
+  await at.faults();
+  const [line = ''] = /partnerctl chat send .*/.exec(String(lost.error().hint)) ?? [];
+  // The shell splits the words.
+  const { stdout } = await shell(`printf '%s\\n' ${line}`);
+  const again = await run([...stdout.trim().split('\n').slice(1), '-o', 'json'], { env: at.env });
+  expect(again.json(), again.stderr).toMatchObject({ created: false });
+  expect((await history()).filter(({ role }) => role === 'user')).toHaveLength(1);
 });
 
 it('A read is not repeated after a 402, and waits for the Retry-After of a 429', async () => {
