@@ -7,7 +7,7 @@ import { readJobLog } from '../support/state-file.ts';
 /** With and without --ensure and the list. `npm run test:slow` runs fifty. */
 const CROWD = propertyRuns(50, 4);
 /** Processes beside them, each of which creates a job of its own. */
-const OTHERS = propertyRuns(10, 1);
+const OTHERS = propertyRuns(5, 1);
 
 it(`Of ${CROWD} processes with the same job one creates it, the others are blocked or wait, and ${OTHERS} others create theirs`, async () => {
   const { service, cron, path } = await startCronService();

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { createArgs } from '../support/cron.ts';
 import { cut, type Handler, json, passOn, reset, startFakeService } from '../support/fake-service.ts';
+import { shell } from '../support/program.ts';
 import { fastClock, fasterClock, manualSignals, partnerctl, type RunOptions, run, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { recordTypes, stateFile } from '../support/state-file.ts';
@@ -160,6 +161,22 @@ describe('A message', () => {
   });
 });
 
+it('A message whose responses were all lost is registered once if the command in the hint is run, as written', async () => {
+  const at = await service();
+  const { source_id, history } = await createChat(at);
+  await at.faults({ kind: 'reset', stage: 'after', on: 'POST' });
+  const args = ['chat', 'send', '--source', source_id, '--session', 's1', "It's on its way", '-o', 'json'];
+  const lost = await run(args, { env: at.env, clock: fastClock() });
+  expect(lost.code).toBe(8);
+  await at.faults();
+  const [line = ''] = /partnerctl chat send .*/.exec(String(lost.error().hint)) ?? [];
+  // The shell splits the words.
+  const { stdout } = await shell(`printf '%s\\n' ${line}`);
+  const again = await run([...stdout.trim().split('\n').slice(1), '-o', 'json'], { env: at.env });
+  expect(again.json(), again.stderr).toMatchObject({ created: false });
+  expect((await history()).filter(({ role }) => role === 'user')).toHaveLength(1);
+});
+
 it('A read is not repeated after a 402, and waits for the Retry-After of a 429', async () => {
   const service = await startFakeService([json({}, 429, { 'retry-after': '7' }), json({}, 402), json([])]);
   const clock = fastClock();
@@ -243,6 +260,7 @@ describe('A job of unknown outcome is not sent again:', () => {
     ],
     ['503 with Retry-After', rawJson({}, '503 Service Unavailable', 'retry-after: 1\r\n'), 503],
     ['303', head('303 See Other', 'location: /v1/automation/partner-cron-jobs/c1/\r\ncontent-length: 0\r\n\r\n'), 303],
+    ['304', head('304 Not Modified', '\r\n'), 304],
     ['201 whose body is cut', rawJson({ id: 'c1' }, '201 Created').replace('content-length: ', '$&9'), 201],
     ['201 whose chunks have no end', head('201 Created', 'transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n'), 201],
     ['201 without a body', head('201 Created', 'content-length: 0\r\n\r\n'), 201],

@@ -273,6 +273,11 @@ describe('a request that fails is never the end of a list', () => {
     for (const argv of guards(25).slice(0, 3)) await expectRefused(service, argv, /the list of \w+ \(403\)/);
     fail(500);
     for (const argv of [...guards(25), SPACES]) await expectRefused(service, argv);
+    service.heal();
+    const codes = [];
+    for (const argv of guards(25)) codes.push((await service.on(argv)).code);
+    expect(codes).toEqual([5, 0, 0, 0]);
+    expect(service.posts()).toEqual([]);
   });
 
   test('A plan is not applied while page 3 of the list of spaces answers 500', async () => {

@@ -4,7 +4,7 @@ import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import { createChat, MESSAGE } from '../support/chat.ts';
 import { tempDirectory } from '../support/run.ts';
 import { connectTo, service, type TestSandbox } from '../support/service.ts';
-import { type Received, type Receiver, startReceiver } from '../support/webhooks.ts';
+import { startReceiver } from '../support/webhooks.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
@@ -29,13 +29,6 @@ async function delivering(answers: Parameters<typeof startReceiver>[0] = [204], 
   return { on, receiver, chat, advance, statuses, deliveries: () => deliveriesOf(on) };
 }
 
-async function firstOf(receiver: Receiver): Promise<Received> {
-  await expect.poll(() => receiver.received.length).toBeGreaterThan(0);
-  const [first] = receiver.received;
-  if (!first) throw new Error('Nothing was received.');
-  return first;
-}
-
 describe('a delivery', () => {
   test.each([
     [[500, 204], 'delivered', [0, 1_000]],
@@ -43,7 +36,7 @@ describe('a delivery', () => {
   ] as const)('of a receiver that answers %j is %s after attempts at %j', async (answers, status, times) => {
     const { on, receiver, advance, deliveries } = await delivering(answers);
     await on.admin('POST', '/deliveries', { text: 'Hi' });
-    await firstOf(receiver);
+    await receiver.arrived(1);
     await advance('1h');
     const [delivery] = await deliveries();
     expect(delivery?.status).toBe(status);

@@ -31,8 +31,6 @@ export interface Received {
   readonly body: string;
 }
 
-export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
-
 /** A status; a status with a body; a closed connection; or no response. */
 type Answer = number | { readonly status: number; readonly body: string } | 'cut' | 'stall';
 
