@@ -84,7 +84,10 @@ describe('sandbox run', () => {
       'echo "$PARTNER_TOKEN" | partnerctl login -q --profile real --base-url "$PARTNER_BASE_URL" --token-file - >&2',
       'exit 7',
     ].join('\n');
-    const env = { TMPDIR: temporary, PARTNER_TOKEN: 'mine', PARTNER_PROFILE: 'real', PARTNER_CONFIG_DIR: real };
+    const env = {
+      ...{ TMPDIR: temporary, PARTNER_CONFIG_DIR: real, PARTNER_PROFILE: 'real', PARTNER_TOKEN: 'mine' },
+      ...{ PARTNER_BASE_URL: 'https://api.example.com/v1', PARTNER_STATE: join(real, 'real.jsonl') },
+    };
     const ran = await sandboxRun(script, { env, input: 'given\n' });
     expect(ran.exitCode).toBe(7);
     const [places = '', ...output] = ran.stdout.split('\n');

@@ -173,6 +173,11 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(() => readdirSync(join(home, '.config', 'partnerctl'))).toThrow();
   });
 
+  test('--timeout ends a prompt', async () => {
+    const ran = await inTerminal([...LOGIN, '--timeout', '1s'], { env: { HOME: tempDirectory() } });
+    expect(ran).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('did not finish within --timeout') });
+  });
+
   test('login does not ask in CI, nor if stderr leads to a file, and says so', async () => {
     const home = tempDirectory();
     const ran = await inTerminal(LOGIN, { env: { HOME: home, CI: '1' } });
