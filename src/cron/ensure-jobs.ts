@@ -161,8 +161,9 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     if (limitMs > 0) await notice(lookingAgain(unlisted, limitMs));
     onWait(limitMs);
     for (const lookMs of LOOKS_MS) {
-      if (elapsed() >= limitMs) break;
-      await clock.sleep(Math.max(0, Math.min(lookMs, limitMs) - elapsed()), signal);
+      const pauseMs = Math.min(lookMs, limitMs) - elapsed();
+      if (pauseMs <= 0) continue;
+      await clock.sleep(pauseMs, signal);
       const decided = await look();
       if (!decided.every(isUnlisted)) return decided;
     }
