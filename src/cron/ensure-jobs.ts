@@ -80,6 +80,9 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
   /** Indexed once for each list: it takes a hash of each text. */
   private lookAlikes: { readonly list: unknown; readonly find: Knowledge['findLookAlikes'] } | undefined;
 
+  /** What had no record when it was judged. */
+  private readonly unrecorded = new Set<Wanted>();
+
   constructor(deps: CreateDeps, options: RunOptions) {
     this.deps = deps;
     this.options = options;
@@ -89,11 +92,15 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     const byLog = this.decideAll(wanted, standings, undefined);
     const undecided = byLog.filter(([, { kind }]) => kind === 'list').map(([each]) => each);
     const look = (reading: 'recent' | 'anew') => this.judgeByList(undecided, standings, read, reading);
-    const byList = undecided.length > 0 ? await look('recent') : [];
+    const first = undecided.length > 0 ? await look('recent') : [];
+    // A list may be older than a record that another run made since the last judgment.
+    const isOld = first.every(isUnlisted) && first.some(([each]) => this.unrecorded.has(each));
+    const byList = isOld ? await look('anew') : first;
     const judged = [...byLog.filter(([, { kind }]) => kind !== 'list'), ...byList];
     // What is known of others is told before the wait.
     const decided = judged.every(isUnlisted) ? await this.lookAgain(judged, () => look('anew')) : judged;
     if (!this.options.dryRun) await this.adopt(decided);
+    for (const [each, { kind }] of decided) if (kind !== 'unlisted') this.unrecorded.add(each);
     return this.toVerdict(decided);
   }
 
@@ -205,6 +212,7 @@ function isUnlisted(each: Decided[number]): each is Unlisted {
   return each[1].kind === 'unlisted';
 }
 
+/** The note before the wait: whoever sees no spinner would see nothing for a minute. */
 function lookingAgain(unlisted: readonly Unlisted[], limitMs: number): string {
   const names = unlisted.slice(0, MAX_NAMED).map(([{ job }]) => JSON.stringify(job.name));
   if (unlisted.length > MAX_NAMED) names.push(`${unlisted.length - MAX_NAMED} more`);
