@@ -216,7 +216,7 @@ function isUnlisted(each: Decided[number]): each is Unlisted {
 function lookingAgain(unlisted: readonly Unlisted[], limitMs: number): string {
   const names = unlisted.slice(0, MAX_NAMED).map(([{ job }]) => JSON.stringify(job.name));
   if (unlisted.length > MAX_NAMED) names.push(`${unlisted.length - MAX_NAMED} more`);
-  return `note: the list does not show ${names.join(', ')} yet, which the state recorded. Looking again, for ${Math.ceil(limitMs / 1000)} s at most.`;
+  return `note: the list of jobs does not show ${names.join(', ')} yet, which the state recorded. Looking again, for ${Math.ceil(limitMs / 1000)} s at most.`;
 }
 
 function isListed(list: JobList, job: CronJob): boolean {

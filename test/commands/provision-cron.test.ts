@@ -171,7 +171,7 @@ describe('a recorded job that the list does not show', () => {
       const ran = await run([command, path, ...flags], { clock, env: service.env });
       expect(ran.code, ran.stderr).toBe(5);
       expect(ran.stderr).toContain(
-        `note: the list does not show "daily" yet, which the state recorded. Looking again, for ${seconds} s at most.\n`,
+        `note: the list of jobs does not show "daily" yet, which the state recorded. Looking again, for ${seconds} s at most.\n`,
       );
       expect(ran.stderr.match(/^note:/gm)).toHaveLength(1);
       expect(ran.stderr).toMatch(
