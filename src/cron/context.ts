@@ -18,6 +18,7 @@ export interface CronContext extends SettingsContext {
   };
   http(): Promise<Http>;
   log(): Promise<Log>;
+  notice(text: string): Promise<void>;
   warn(text: string): Promise<void>;
   /** Returns the command line to type, with the global flags that this command was given. */
   command(words: readonly string[]): string;

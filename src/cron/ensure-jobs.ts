@@ -3,6 +3,7 @@ import type { Http } from '../api/http.ts';
 import { ListUnavailable } from '../api/list.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { InterruptedError, PartnerctlError, RefusedError } from '../errors.ts';
+import { startStopwatch } from '../platform/clock.ts';
 import { emitted } from '../platform/emitted.ts';
 import { groupBy } from '../platform/group-by.ts';
 import { type Ending, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
@@ -24,7 +25,7 @@ import {
 import { findInList, type JobList, JobLists, listNamedJobs } from './job-list.ts';
 import { type Decision, judgeJob, type Knowledge, type RunOptions } from './judge-job.ts';
 import { indexLookAlikes } from './look-alikes.ts';
-import { created, failed, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
+import { blocked, created, failed, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
 import { completeSchedule, createScheduleDescriber, type ScheduleTexts } from './schedule.ts';
 
 export interface CreateDeps extends OnceDeps, Pick<Subject, 'command'> {
@@ -33,6 +34,9 @@ export interface CreateDeps extends OnceDeps, Pick<Subject, 'command'> {
   readonly lists: JobLists;
   /** Called if the list cannot be read at all: only the state prevents duplicates then. */
   readonly onUnavailable: (reason: ListUnavailable) => void;
+  /** Returns how much time the command has left, in milliseconds. */
+  readonly remainingMs: () => number;
+  readonly notice: (text: string) => Promise<void>;
   /** Sends the POST once. @throws OutcomeUnknownError; any other PartnerctlError proves that no job was created */
   readonly post: (job: CronJob, options: SendOptions) => Promise<string>;
 }
@@ -52,8 +56,14 @@ type Wanted = WantedJob & Subject;
 
 type Decided = (readonly [Wanted, Decision])[];
 
-/** `watched`: read anew, after as long as a service may take to list a job. */
-type Reading = 'recent' | 'anew' | 'watched';
+type Unlisted = readonly [Wanted, Extract<Decision, { readonly kind: 'unlisted' }>];
+
+/** When to look again for jobs that the list does not show. */
+const LOOKS_MS = [2_000, 8_000, 20_000, LEASE_MS];
+/** How much of the command's time is left for its end. */
+const SPARE_MS = 2_000;
+/** How many jobs a note names. */
+const MAX_NAMED = 3;
 
 /** Returns whether jobs have an agent and a name of those of a file. */
 export function namedIn(jobs: readonly WantedJob[]): NonNullable<RunOptions['isNamed']> {
@@ -70,6 +80,9 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
   /** Indexed once for each list: it takes a hash of each text. */
   private lookAlikes: { readonly list: unknown; readonly find: Knowledge['findLookAlikes'] } | undefined;
 
+  /** What had no record when it was judged. */
+  private readonly unrecorded = new Set<Wanted>();
+
   constructor(deps: CreateDeps, options: RunOptions) {
     this.deps = deps;
     this.options = options;
@@ -78,21 +91,16 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
   async judge(wanted: readonly Wanted[], standings: JobStandings, read: () => Promise<JobStandings>) {
     const byLog = this.decideAll(wanted, standings, undefined);
     const undecided = byLog.filter(([, { kind }]) => kind === 'list').map(([each]) => each);
-    const judgeByList = (reading: Reading) => this.judgeByList(undecided, standings, read, reading);
-    const byList = undecided.length > 0 ? await judgeByList('recent') : [];
-    let decided = [...byLog.filter(([, { kind }]) => kind !== 'list'), ...byList];
-    const isUnlisted = () => decided.every(([, { kind }]) => kind === 'unlisted');
-    // A list that was read before another run created the job does not have it.
-    if (isUnlisted()) decided = await judgeByList('anew');
-    // A service may take a while to list a new job.
-    let leftMs = LEASE_MS;
-    for (let pauseMs = 1_000; isUnlisted(); pauseMs = Math.min(leftMs, 2 * pauseMs)) {
-      this.deps.onWait(leftMs);
-      await this.deps.clock.sleep(pauseMs, this.deps.signal);
-      leftMs -= pauseMs;
-      decided = await judgeByList(leftMs > 0 ? 'anew' : 'watched');
-    }
+    const look = (reading: 'recent' | 'anew') => this.judgeByList(undecided, standings, read, reading);
+    const first = undecided.length > 0 ? await look('recent') : [];
+    // A list may be older than a record that another run made since the last judgment.
+    const isOld = first.every(isUnlisted) && first.some(([each]) => this.unrecorded.has(each));
+    const byList = isOld ? await look('anew') : first;
+    const judged = [...byLog.filter(([, { kind }]) => kind !== 'list'), ...byList];
+    // What is known of others is told before the wait.
+    const decided = judged.every(isUnlisted) ? await this.lookAgain(judged, () => look('anew')) : judged;
     if (!this.options.dryRun) await this.adopt(decided);
+    for (const [each, { kind }] of decided) if (kind !== 'unlisted') this.unrecorded.add(each);
     return this.toVerdict(decided);
   }
 
@@ -110,12 +118,7 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     return ending.kind === 'unsent' && ending.isTold ? outcome('skipped') : failed(wanted, ending.error);
   }
 
-  private decideAll(
-    wanted: readonly Wanted[],
-    standings: JobStandings,
-    list: Knowledge['list'],
-    isWatched = false,
-  ): Decided {
+  private decideAll(wanted: readonly Wanted[], standings: JobStandings, list: Knowledge['list']): Decided {
     const { origin } = this.deps;
     const findLookAlikes = (job: CronJob) => {
       if (!this.lookAlikes || this.lookAlikes.list !== list) {
@@ -124,7 +127,7 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
       }
       return this.lookAlikes.find(job);
     };
-    const known = { ...this.options, standings, list, origin, isWatched, findLookAlikes };
+    const known = { ...this.options, standings, list, origin, findLookAlikes };
     return wanted.map((each) => [each, judgeJob({ ...known, ...each })]);
   }
 
@@ -132,10 +135,10 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     wanted: readonly Wanted[],
     standings: JobStandings,
     read: () => Promise<JobStandings>,
-    reading: Reading,
+    reading: 'recent' | 'anew',
   ): Promise<Decided> {
     const { lists, onUnavailable } = this.deps;
-    const list = await (reading === 'recent' ? lists.recent() : lists.anew()).catch((error: unknown) => {
+    const list = await lists[reading]().catch((error: unknown) => {
       if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
       return error;
     });
@@ -151,7 +154,30 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     }
     // A listed job may have been created since the log was read. Its reservation was in the log before.
     const current = wanted.some(({ job }) => isListed(list, job)) ? await read() : standings;
-    return this.decideAll(wanted, current, list, reading === 'watched');
+    return this.decideAll(wanted, current, list);
+  }
+
+  /**
+   * Looks again for recorded jobs that the list does not show: a service may take a while to list a new one.
+   * @returns the decisions once one is listed; after a minute, or at the end of the command's time, all are blocked
+   */
+  private async lookAgain(unlisted: readonly Unlisted[], look: () => Promise<Decided>): Promise<Decided> {
+    const { clock, signal, lists, remainingMs, notice, onWait } = this.deps;
+    const elapsed = startStopwatch(clock);
+    const limitMs = Math.min(LEASE_MS, remainingMs() - lists.tookMs - SPARE_MS);
+    if (limitMs > 0) await notice(lookingAgain(unlisted, limitMs));
+    onWait(limitMs);
+    for (const lookMs of LOOKS_MS) {
+      const pauseMs = Math.min(lookMs, limitMs) - elapsed();
+      if (pauseMs <= 0) continue;
+      await clock.sleep(pauseMs, signal);
+      const decided = await look();
+      if (!decided.every(isUnlisted)) return decided;
+    }
+    const lookedMs = elapsed();
+    return unlisted.map(([each, { cron_job_id }]) => {
+      return [each, { kind: 'settled', outcome: blocked(each, 'gone', { cron_job_id, lookedMs }) }];
+    });
   }
 
   private async adopt(decided: Decided): Promise<void> {
@@ -180,6 +206,17 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     }
     return { settled, wait, create };
   }
+}
+
+function isUnlisted(each: Decided[number]): each is Unlisted {
+  return each[1].kind === 'unlisted';
+}
+
+/** The note before the wait: whoever sees no spinner would see nothing for a minute. */
+function lookingAgain(unlisted: readonly Unlisted[], limitMs: number): string {
+  const names = unlisted.slice(0, MAX_NAMED).map(([{ job }]) => JSON.stringify(job.name));
+  if (unlisted.length > MAX_NAMED) names.push(`${unlisted.length - MAX_NAMED} more`);
+  return `note: the list of jobs does not show ${names.join(', ')} yet, which the state recorded. Looking again, for ${Math.ceil(limitMs / 1000)} s at most.`;
 }
 
 function isListed(list: JobList, job: CronJob): boolean {
@@ -224,11 +261,12 @@ export type JobEngine = ReturnType<typeof openJobs>;
 
 /** Opens what creates the jobs of a command. */
 export function openJobs(context: CronContext, http: Http, log: Log) {
-  const { clock, abortSignal: signal, command, warn, progress } = context;
+  const { clock, abortSignal: signal, command, warn, notice, progress } = context;
   const describe = createScheduleDescriber(clock);
   const lists = new JobLists({ list: () => listNamedJobs(http), clock, hint: (failure) => listHint(failure, context) });
   const deps = {
-    ...{ origin: http.baseUrl, log, clock, signal, lists, command },
+    ...{ origin: http.baseUrl, log, clock, signal, lists, command, notice },
+    remainingMs: () => http.remainingMs(),
     post: (job: CronJob, options: SendOptions) => createJob(http, job, options),
     onUnavailable: ({ message }: ListUnavailable) =>
       http.warn(`Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),

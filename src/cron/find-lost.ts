@@ -129,7 +129,7 @@ function foundOutcome({ error }: Lost<JobData>, cron_job_id: string, list: JobLi
   // A service that accepted the request without telling an id has created this one.
   const isWithoutId = isUnexpectedShape(error instanceof OutcomeUnknownError ? error.cause : error);
   if (isWithoutId) return outcome('created', { cron_job_id });
-  return outcome('adopted', { cron_job_id, ...comparison(list.jobs.get(cron_job_id)?.schedule) });
+  return outcome('adopted', { cron_job_id, isOwn: true, ...comparison(list.jobs.get(cron_job_id)?.schedule) });
 }
 
 /**

@@ -57,7 +57,7 @@ interface ListDeps {
 /** The list that a command reads again and again. One that is not available is not asked for again. */
 export class JobLists {
   private readonly deps: ListDeps;
-  private latest: { readonly list: Promise<Reading>; readonly age: () => number; maxAgeMs: number } | undefined;
+  private latest: { readonly list: Promise<Reading>; readonly age: () => number; tookMs: number } | undefined;
   private wasRead = false;
   private unavailable: ListUnavailable | undefined;
 
@@ -68,17 +68,22 @@ export class JobLists {
   /** Returns a recent reading, even one that failed. @throws PartnerctlError if reading may succeed later */
   recent(): Promise<Reading> {
     const { latest } = this;
-    return latest && latest.age() <= latest.maxAgeMs ? latest.list : this.anew();
+    return latest && latest.age() <= Math.max(MAX_AGE_MS, MAX_AGE_FACTOR * latest.tookMs) ? latest.list : this.anew();
+  }
+
+  /** How long the latest reading took; without end while it goes on. */
+  get tookMs(): number {
+    return this.latest?.tookMs ?? 0;
   }
 
   /** Returns a reading that begins now. @throws as `recent` */
   anew(): Promise<Reading> {
     const age = startStopwatch(this.deps.clock);
-    const reading = { list: this.read(), age, maxAgeMs: Number.POSITIVE_INFINITY };
-    const letAge = (): void => {
-      reading.maxAgeMs = Math.max(MAX_AGE_MS, MAX_AGE_FACTOR * age());
+    const reading = { list: this.read(), age, tookMs: Number.POSITIVE_INFINITY };
+    const end = (): void => {
+      reading.tookMs = age();
     };
-    reading.list.then(letAge, letAge);
+    reading.list.then(end, end);
     this.latest = reading;
     return reading.list;
   }

@@ -42,8 +42,6 @@ export interface Knowledge extends Subject, RunOptions {
   readonly list: JobList | 'closed' | undefined;
   /** Finds what the job was probably made of; called only with a list. */
   readonly findLookAlikes: (job: CronJob) => readonly LookAlike[];
-  /** Whether this process did not find a recorded job in the list, and waited for as long as a service may take. */
-  readonly isWatched: boolean;
 }
 
 export type Decision =
@@ -53,7 +51,7 @@ export type Decision =
   /** The service's list has to be read before anything can be said. */
   | { readonly kind: 'list' }
   /** It is recorded, and the list does not show it yet, or any more. */
-  | { readonly kind: 'unlisted' }
+  | { readonly kind: 'unlisted'; readonly cron_job_id: string }
   /** The service has it, and the state does not know it. `outcome` is what to report once it is recorded. */
   | { readonly kind: 'adopt'; readonly listed: ListedCronJob; readonly outcome: JobOutcome }
   /** `seen`: the ids in the list that could be mistaken for it; undefined if the list cannot be read. */
@@ -64,14 +62,12 @@ function settled(decided: JobOutcome): Decision {
 }
 
 function decideRecorded(known: Knowledge, { object: cron_job_id, data }: RecordedJob): Decision {
-  const { job, list, ensure, isWatched } = known;
+  const { job, list, ensure } = known;
   // Without --ensure, it is blocked in any case; the list tells only which differences to name.
   if (!list && (ensure || data.schedule === null || findDifferences(data, job).length > 0)) return { kind: 'list' };
   const jobs = typeof list === 'object' ? list.jobs : undefined;
   // Compares ids: a renamed job still exists.
-  if (ensure && jobs?.has(cron_job_id) === false) {
-    return isWatched ? settled(blocked(known, 'gone', { cron_job_id })) : { kind: 'unlisted' };
-  }
+  if (ensure && jobs?.has(cron_job_id) === false) return { kind: 'unlisted', cron_job_id };
   const present = presentContent(data, jobs?.get(cron_job_id));
   const differences = findDifferences(present, job);
   if (differences.length > 0) return settled(blocked(known, 'different', { cron_job_id, differences }));

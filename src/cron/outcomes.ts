@@ -19,6 +19,8 @@ export interface JobOutcome {
   readonly status: 'created' | 'exists' | 'adopted' | 'blocked' | 'unknown' | 'failed' | 'planned' | 'skipped';
   readonly cron_job_id: string | null;
   readonly differences: readonly CronDifference[];
+  /** Whether a request of this run created it, although the response was lost. */
+  readonly isOwn?: true;
   /** Null if not all of an existing job's schedule is known, so that it was not compared. */
   readonly schedule?: null;
   readonly error: unknown;
@@ -69,6 +71,8 @@ type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'schedu
   readonly lookAlikes?: readonly LookAlike[];
   /** When another process reserved the job, by its clock. */
   readonly since?: string;
+  /** How long this process looked for the job in the list. */
+  readonly lookedMs?: number;
 };
 
 function describeLookAlike({ cron_job_id, name, hasSameText }: LookAlike): string {
@@ -80,7 +84,7 @@ function describeLookAlike({ cron_job_id, name, hasSameText }: LookAlike): strin
 /** A job that is not created, because of another one. */
 export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {}): JobOutcome {
   const { key, command, consent = '--create-beside' } = subject;
-  const { cron_job_id = null, differences = [], schedule, lookAlikes = [], since } = evidence;
+  const { cron_job_id = null, differences = [], schedule, lookAlikes = [], since, lookedMs = 0 } = evidence;
   const { candidates = lookAlikes.flatMap(({ cron_job_id: id }) => id ?? []) } = evidence;
   const job = describeJob(subject);
   const forget = command(['cron', 'forget', key]);
@@ -91,8 +95,8 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
       `The API cannot change or delete a job. Give the new one another name. Or have the old one deleted in the organization's admin surface or by support, then run: ${forget}`,
     ],
     gone: [
-      `${job} was created as ${cron_job_id}, but the service does not list it.`,
-      `If it was deleted at the service, let it be created again: ${forget}`,
+      `${job} is recorded as ${cron_job_id}, but the list did not show it for ${Math.round(lookedMs / 1000)} s.`,
+      `A new job may take a while to be listed: run it again first. If it was deleted at the service, let it be created again: ${forget}`,
     ],
     several: [
       `${job} exists more than once: ${candidates.join(', ')}.`,

@@ -179,9 +179,7 @@ export async function createJobs(all: readonly Progress[], run: EngineRun, stop:
       const job = accept(result, step, plan.document.manifest);
       // The plan has the differences of one that was looked up.
       if (step.status === 'planned') progress.addDifferences(differencesOf(step, job));
-      // Only the response to a request of this run was lost.
-      const isFound = step.status === 'planned' && job.status === 'adopted';
-      progress.settle(step, { status: isFound ? 'created' : STATUSES[job.status], id: job.cron_job_id, job });
+      progress.settle(step, { status: job.isOwn ? 'created' : STATUSES[job.status], id: job.cron_job_id, job });
       for (const failure of failureOf(plan, step, job)) progress.fail(failure);
     }
     ended = stop.reason ?? all.flatMap((progress) => progress.report().failures)[0]?.error;

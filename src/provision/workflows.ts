@@ -21,7 +21,6 @@ export interface ProvisionContext extends Omit<CronContext, 'progress'> {
   readonly prompts: CronContext['prompts'] & { confirmWrite(confirmed: string | undefined): Promise<void> };
   readonly signals: { readonly interrupt: AbortSignal };
   readonly flags: CronContext['flags'] & { readonly retries?: number | undefined };
-  notice(text: string): Promise<void>;
 }
 
 export interface FleetOptions extends DocumentSelection {

@@ -50,7 +50,7 @@ describe('`cron create` without its state file', () => {
     gateway.onList();
     expect({ code: failed.code, stdout: failed.stdout }).toEqual({ code, stdout: '' });
     expect(failed.stderr).toContain('the list of jobs');
-    expect(failed.error().hint).toContain('was not sent');
+    expect(failed.error().hint).toContain('The job was not created');
     expect(await jobRecordKinds(path)).toEqual([]);
     expect((await run(cron.create('daily'))).json()).toMatchObject({ ...created, status: 'adopted' });
     expect(gateway.posts()).toHaveLength(1);

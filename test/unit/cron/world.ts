@@ -337,6 +337,8 @@ export class Process {
       lists,
       signal: new AbortController().signal,
       command,
+      remainingMs: () => Number.POSITIVE_INFINITY,
+      notice: async () => undefined,
       onWait: () => undefined,
     };
   }
@@ -362,6 +364,7 @@ export class Process {
       http: () => Promise.reject(new Error('The service is not called.')),
       flags: { baseUrl: ORIGIN },
       config: NO_PROFILES,
+      notice: async () => undefined,
       warn: async () => undefined,
       log: async () => log,
     };
