@@ -1,3 +1,4 @@
+import { ATTEMPT_TIMEOUT_MS } from '../api/attempt.ts';
 import { type HistoryPage, MissingMessage, missingIn404, readHistory } from '../api/history.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RateLimitError } from '../errors.ts';
@@ -11,8 +12,8 @@ import { Unfinished } from './unfinished.ts';
 
 /** A page may be slow, but not silent for so long. */
 const IDLE_MS = 15_000;
-/** A request that took so much longer than it may be silent made progress, or was interrupted by the machine's sleep. */
-const SLEEP_MS = 5_000;
+/** How long it may take to connect, before the service can be silent. */
+const CONNECT_MS = 10_000;
 /** A page is asked for so often before the session is read on from its newest message: the link to it may have expired. */
 const MAX_PAGE_FAILURES = 5;
 /** How long the history may lack the message to start after, which may have been registered just now. */
@@ -198,7 +199,9 @@ class FollowedSession {
     const { follower, ref, clock, pace, key, asked } = this;
     const { health } = follower;
     const elapsedMs = asked.elapsed();
-    const failingMs = elapsedMs > asked.idleMs + SLEEP_MS ? 0 : Math.max(0, elapsedMs);
+    // A longer request was interrupted by the machine's sleep. Of a page that came slowly, only its last silence counts.
+    const isSlept = elapsedMs > ATTEMPT_TIMEOUT_MS + CONNECT_MS;
+    const failingMs = isSlept ? 0 : Math.max(0, Math.min(elapsedMs, CONNECT_MS + asked.idleMs));
     const retryMs = Math.max(
       pace.retryMs(health.failuresOf(key)),
       Date.parse(error.info.retryAt ?? '') - clock.now() || 0,

@@ -2,10 +2,8 @@ import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import type { NewMessage } from '../api/calls.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { ProblemList, problemsError, type Range } from '../yaml/problem.ts';
+import { type ProblemList, problemsError, type Range } from '../yaml/problem.ts';
 import { parseJsonText, quoted } from '../yaml/text.ts';
-
-type RowDefaults = Readonly<Record<'source_id' | 'session_id', string | undefined>>;
 
 export interface Row extends NewMessage {
   /** From 1. */
@@ -17,13 +15,21 @@ const ROW_HINT =
 
 const TEXT = v.pipe(v.string('must be text'), v.regex(/\S/, 'must not be empty'));
 
-function rowSchema({ source_id, session_id }: RowDefaults) {
-  const orDefault = (value: string | undefined) => (value === undefined ? TEXT : v.optional(TEXT, value));
-  const entries = { source_id: orDefault(source_id), session_id: orDefault(session_id), text: TEXT };
-  return v.strictObject({ ...entries, external_message_id: v.optional(TEXT) }, ({ expected }) =>
-    expected === 'never' ? 'is not a key of a row' : 'is missing',
-  );
+/** What rows may lack, because the command line says it. */
+type RowDefaults = { readonly hasSource: boolean; readonly session_id: string | undefined };
+
+function rowSchema({ hasSource, session_id }: RowDefaults) {
+  const entries = {
+    source_id: hasSource ? v.optional(TEXT) : TEXT,
+    session_id: session_id === undefined ? TEXT : v.optional(TEXT, session_id),
+    text: TEXT,
+    external_message_id: v.optional(TEXT),
+  };
+  return v.strictObject(entries, ({ expected }) => (expected === 'never' ? 'is not a key of a row' : 'is missing'));
 }
+
+/** A row as the file says it, and where its external id is. */
+type WrittenRow = v.InferOutput<ReturnType<typeof rowSchema>> & Pick<Row, 'line'> & { readonly idAt: Range };
 
 /**
  * The external id of a row that gives none: the same in each run, and another one for each row of the file. It stays
@@ -61,32 +67,42 @@ function parseLine(line: string, offset: number, schema: ReturnType<typeof rowSc
 
 /**
  * Reads a file of rows: a JSON object per line; blank lines are skipped.
- * @param name the file, for messages
  * @throws InputError that shows the mistakes with file, line, and column
  */
-export function readRows(name: string, text: string, defaults: RowDefaults): readonly Row[] {
+export function readRows(file: ProblemList, defaults: RowDefaults): readonly WrittenRow[] {
   const schema = rowSchema(defaults);
-  const problems = new ProblemList({ name, text });
-  const rows: Row[] = [];
+  const rows: WrittenRow[] = [];
+  for (const [index, line] of file.text.split('\n').entries()) {
+    const [offset] = file.startOf(index + 1);
+    const typed = line.trim() === '' ? undefined : parseLine(line, offset, schema, file);
+    if (typed) rows.push({ ...typed, line: index + 1, idAt: rangeOf(line, 'external_message_id', offset) });
+  }
+  if (file.size > 0) throw problemsError(file.sorted());
+  return rows;
+}
+
+/**
+ * Gives each row its source and its external id.
+ * @param source_id that of the rows that name none
+ * @throws InputError that shows which rows have the external id of another text
+ */
+export function completeRows(file: ProblemList, rows: readonly WrittenRow[], source_id: string): readonly Row[] {
   const occurrences = new Map<string, number>();
   const firstOfId = new Map<string, Row>();
-  for (const [index, line] of problems.text.split('\n').entries()) {
-    const [offset] = problems.startOf(index + 1);
-    const typed = line.trim() === '' ? undefined : parseLine(line, offset, schema, problems);
-    if (!typed) continue;
-    const content = JSON.stringify([typed.source_id, typed.session_id, typed.text]);
+  const completed = rows.map(({ idAt, ...written }) => {
+    const message = { ...written, source_id: written.source_id ?? source_id };
+    const content = JSON.stringify([message.source_id, message.session_id, message.text]);
     const occurrence = (occurrences.get(content) ?? 0) + 1;
-    const { external_message_id = deriveExternalId(typed, occurrence) } = typed;
-    if (typed.external_message_id === undefined) occurrences.set(content, occurrence);
-    const row = { ...typed, external_message_id, line: index + 1 };
-    rows.push(row);
-    const id = JSON.stringify([row.source_id, row.session_id, external_message_id]);
+    const { external_message_id = deriveExternalId(message, occurrence) } = written;
+    if (written.external_message_id === undefined) occurrences.set(content, occurrence);
+    const row = { ...message, external_message_id };
+    const id = JSON.stringify([row.source_id, row.session_id, row.external_message_id]);
     const first = firstOfId.get(id) ?? row;
     firstOfId.set(id, first);
-    if (first.text === row.text) continue;
-    const message = `"external_message_id" is that of line ${first.line}, which has another text`;
-    problems.add(rangeOf(line, 'external_message_id', offset), message, 'give each message an id of its own');
-  }
-  if (problems.size > 0) throw problemsError(problems.sorted());
-  return rows;
+    const problem = `"external_message_id" is that of line ${first.line}, which has another text`;
+    if (first.text !== row.text) file.add(idAt, problem, 'give each message an id of its own');
+    return row;
+  });
+  if (file.size > 0) throw problemsError(file.sorted());
+  return completed;
 }

@@ -4,9 +4,10 @@ import type { Http } from '../api/http.ts';
 import { InterruptedError, LocalError, stopsRun } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { groupBy } from '../platform/group-by.ts';
+import { ProblemList } from '../yaml/problem.ts';
 import { openChatDirectory } from './chat-directory.ts';
 import { type Places, placesIn } from './places.ts';
-import { type Row, readRows } from './rows.ts';
+import { completeRows, type Row, readRows } from './rows.ts';
 import { openSentLog, type SentLog } from './sent-log.ts';
 import { type ChatContext, sessionKey } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
@@ -90,7 +91,7 @@ async function sendInOrder(run: RowsRun, rows: readonly Row[], emit: (result: Ro
 
 /**
  * Checks rows. However often a row is sent, it becomes one message, because its external id follows from the row.
- * @param confirm called once they are right, before anything is requested
+ * @param confirm called once each row is right for itself, before anything is requested
  * @returns how many there are, and what sends them, or only plans it, with the results as they come. If the consumer stops
  *   early, the remaining rows are still sent
  * @throws InputError that shows the mistakes in the rows, before anything is sent; as `findSource`
@@ -100,12 +101,11 @@ export async function prepareRows(
   { name, text, source, session_id, concurrency = DEFAULT_CONCURRENCY, dryRun = false }: RowsInput,
   confirm: () => Promise<void>,
 ): Promise<{ readonly total: number; readonly results: AsyncGenerator<RowResult> }> {
-  const rowsOf = (source_id: string | undefined) => readRows(name, text, { source_id, session_id });
-  const agent = source && 'agent' in source ? source : undefined;
-  const checked = rowsOf(source && ('agent' in source ? source.agent.value : source.source_id));
+  const file = new ProblemList({ name, text });
+  const written = readRows(file, { hasSource: source !== undefined, session_id });
   await confirm();
   const http = await context.http();
-  const rows = agent ? rowsOf(await findSource(http, agent, context.command)) : checked;
+  const rows = completeRows(file, written, source ? await findSource(http, source, context.command) : '');
   const directory = openChatDirectory(context, http);
   const [places, sent] = [placesIn(directory), openSentLog(directory)];
   for (const row of rows) places.check(row);

@@ -40,7 +40,7 @@ export function formatDuration(ms: number): string {
 
 /**
  * Returns a signal that also aborts after a time. The garbage collector takes an `AbortSignal.timeout` that only
- * `AbortSignal.any` knows, and then it never aborts.
+ * `AbortSignal.any` knows, and then it never aborts. The timer is left to run out, and keeps no process alive.
  */
 export function withTimeLimit(signal: AbortSignal, ms: number): AbortSignal {
   const limit = new AbortController();

@@ -83,8 +83,9 @@ async function send({ closing }: Service, delivery: Delivery): Promise<Omit<Deli
   const body = JSON.stringify({ type: 'message.completed', timestamp: message.created_at, data: message });
   // Not the service's clock: receivers compare the timestamp with their own.
   const now = new Date();
-  // Read again below: the garbage collector takes a time limit that only the request knows.
-  const limit = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
+  // The garbage collector may take an `AbortSignal.timeout` that only `AbortSignal.any` knows.
+  const limit = new AbortController();
+  setTimeout(() => limit.abort(), RESPONSE_TIMEOUT_MS).unref();
   try {
     const { Webhook } = await import('standardwebhooks');
     const headers = {
@@ -94,14 +95,14 @@ async function send({ closing }: Service, delivery: Delivery): Promise<Omit<Deli
       'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
       ...(secret !== null && { 'webhook-signature': new Webhook(secret).sign(delivery_id, now, body) }),
     };
-    const signal = AbortSignal.any([closing, limit]);
+    const signal = AbortSignal.any([closing, limit.signal]);
     const response = await fetch(url, { method: 'POST', redirect: 'manual', headers, body, signal });
     await response.body?.cancel();
     const { ok, status } = response;
     return { status, error: ok ? null : `The receiver responded with ${status}.` };
   } catch (error) {
     const reason = error instanceof Error ? (error.cause ?? error) : error;
-    return { status: null, error: limit.aborted ? 'The receiver did not respond in time.' : String(reason) };
+    return { status: null, error: limit.signal.aborted ? 'The receiver did not respond in time.' : String(reason) };
   }
 }
 

@@ -82,6 +82,28 @@ describe('chat send --rows', () => {
     expect((await other.history()).filter(({ role }) => role === 'user').map(({ text }) => text)).toEqual(['b']);
   });
 
+  test('finds the source of rows without one by --agent, and takes a row that names it for one of the same source', async () => {
+    const { chat, it, texts } = await startChat();
+    const send = (...rows: readonly Readonly<Record<string, string>>[]) => {
+      const file = write('rows.ndjson', lines(...rows.map((row) => ({ session_id: 'anna', ...row }))));
+      return run(['chat', 'send', '--rows', file, '--agent', chat.agent_id, '-o', 'json'], { env: it.env });
+    };
+    const { source_id, agent_id } = chat;
+    const clash = await send(
+      { text: 'a', external_message_id: 'x' },
+      { text: 'b', external_message_id: 'x', source_id },
+    );
+    expect(clash).toMatchObject({ code: 2, stderr: expect.stringContaining('is that of line 1') });
+    expect(statuses(await send({ text: 'one' }, { text: 'one', source_id }))).toEqual(['sent', 'sent']);
+    expect(await texts('anna')).toEqual(['one', 'one']);
+    // The id of the agent is no source.
+    const other = await send(
+      { text: 'a', external_message_id: 'x' },
+      { text: 'b', external_message_id: 'x', source_id: agent_id },
+    );
+    expect(statuses(other)).toEqual(['sent', 'failed']);
+  });
+
   test('registers each row once, too, if the record of what was sent is lost, which holds hashes and no text', async () => {
     const { send, texts, log } = await startChat();
     const rows = lines({ session_id: 'anna', text: 'one' }, { session_id: 'anna', text: 'two' });

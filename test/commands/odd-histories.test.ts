@@ -21,6 +21,12 @@ test('a history that announces more with each empty page is empty', async () => 
   expect(server.requests.length).toBeLessThan(10);
 });
 
+test('a 404 page of a gateway is an outage, not a history that is empty', async () => {
+  const server = await historyServer();
+  server.behave(({ response }) => response.writeHead(404, { 'content-type': 'text/html' }).end('<html>'));
+  expect((await tailUntil(server, [WHOLE, '--max-outage', '30s'], () => false)).code).toBe(8);
+});
+
 describe('a newest-first history', () => {
   /** The newest `most` after the cursor, the newest first. */
   async function newestFirst(count: number, most: number, more: Record<string, unknown> = {}): Promise<HistoryServer> {

@@ -220,6 +220,25 @@ test.each([[], ['--max-outage', '10s']])('A page may be slow, as long as somethi
   expect(await followThrough([dribble], clock, ...args)).toMatchObject({ code: 0, shown: ALL, stderr: '' });
 });
 
+test.each<[string, (clock: ReturnType<typeof stallingClock>) => Respond]>([
+  [
+    'connects slowly and never responds',
+    (clock) => (request) => {
+      clock.leap(7_000);
+      return clock.stall(request);
+    },
+  ],
+  ['cuts its pages after 100 s', (clock) => (request) => clock.dribble(request.response, '['.padEnd(100))],
+])(
+  'A service that %s is in an outage: the tail survives one such response, but not --max-outage',
+  async (_, respond) => {
+    const clock = stallingClock();
+    const follow = (times: number) => followThrough(Array(times).fill(respond(clock)), clock, '--max-outage', '45s');
+    expect(await follow(1)).toMatchObject({ code: 0, shown: ALL });
+    expect(await follow(4)).toMatchObject({ code: 8, shown: ['s-0'] });
+  },
+);
+
 test.each([
   ['401', 3],
   ['402', 6],

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import { createChat, MESSAGE } from '../support/chat.ts';
 import { tempDirectory } from '../support/run.ts';
@@ -43,6 +43,18 @@ describe('a delivery', () => {
     const start = Date.parse(delivery?.attempts[0]?.at ?? '');
     expect(delivery?.attempts.map(({ at }) => Date.parse(at) - start)).toEqual(times);
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
+  });
+
+  test('of a receiver that does not respond ends after ten seconds, to be attempted again', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { on, receiver, deliveries } = await delivering(['stall']);
+    const attempted = on.admin('POST', '/deliveries', { text: 'Hi' });
+    await receiver.arrived(1);
+    vi.advanceTimersByTime(10_000);
+    await attempted;
+    const error = 'The receiver did not respond in time.';
+    expect(await deliveries()).toMatchObject([{ status: 'pending', attempts: [{ status: null, error }] }]);
   });
 
   test('to another machine is refused', async () => {
