@@ -73,6 +73,10 @@ export async function openConfigured(context: ClientContext): Promise<Http> {
     const used = token ? `token from ${token.from}` : 'no token';
     await writeLine(io.stderr, `* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
   }
+  const { base_url: own } = profile.stored ?? {};
+  if (flags.profile !== undefined && flags.baseUrl === undefined && own !== undefined && own !== baseUrl.value) {
+    await context.warn(`${baseUrl.from} is ${baseUrl.value}, and wins over ${own} of ${nameProfile(profile.value)}.`);
+  }
   if (tokenService !== undefined) {
     throw new CredentialsError('A stored token is not sent to another service.', {
       why: `The token of ${nameProfile(profile.value)} is for ${tokenService}, but ${baseUrl.from} is ${baseUrl.value}.`,

@@ -62,5 +62,6 @@ export function toUsageError({ error: { code, message }, command }: RejectedLine
   if (code === 'commander.unknownOption') return unknownOption(command);
   const text = toSentenceCase(message.replace(/^error: /, '').replace(/\.$/, ''));
   const excessHint = code === 'commander.excessArguments' ? metaOf(command)?.excessHint : undefined;
-  return new UsageError(`${text}.`, { hint: excessHint ?? helpHint(command) });
+  const emptyHint = code === 'commander.optionMissingArgument' ? 'Check the shell variable it comes from. ' : '';
+  return new UsageError(`${text}.`, { hint: excessHint ?? emptyHint + helpHint(command) });
 }

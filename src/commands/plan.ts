@@ -16,7 +16,7 @@ export const plan = () =>
     json: '{spaces: [{source, external_space_id, space_id, action, actions: [{op, name, …}], differences, unmanaged, error?, errors?}], unmanaged_spaces?, summary: {create, change, none, blocked, differences, unmanaged}}',
     examples: [
       'partnerctl plan acme.yaml  # one file',
-      'partnerctl plan customers/ --detailed-exitcode  # in CI: exit with 12 if provision has something to do',
+      'partnerctl plan customers/ --unmanaged --detailed-exitcode  # nightly: exit with 12 or 13 for any drift',
       'partnerctl plan support.yaml --rows customers.csv  # a customer for each row',
       "partnerctl plan customers/ --only 'acme-*' --wide  # some of them, each by itself",
       'partnerctl plan customers/ --out plan.json  # for review, and then: partnerctl apply plan.json',

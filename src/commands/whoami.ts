@@ -24,7 +24,7 @@ export const whoami = () =>
     json: '{profile, profile_from, protected, base_url, base_url_from, token_from, token_status, verified_by}',
     examples: [
       'partnerctl whoami  # which service and token the other commands use',
-      'partnerctl whoami --profile acme -q  # check the token of a profile',
+      'partnerctl whoami --profile acme  # check the token of a profile',
       'partnerctl whoami -o json --query base_url  # the address of the service, for a script',
     ],
   }).action(

@@ -112,7 +112,7 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
     ],
     edited: [
       `${job} seems to be ${lookAlikes.map(({ name }) => JSON.stringify(name)).join(' or ')}, edited.`,
-      `The API cannot rename, change, or delete a job: both would run. Use the present name, or add that job to the file. To have both: ${consent}`,
+      `The API cannot rename, change, or delete a job: both would run. Use the present name, or have the old job deleted in the organization's admin surface or by support. To have both: ${consent}`,
     ],
   };
   const [message, hint] = explanations[reason];

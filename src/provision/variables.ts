@@ -29,13 +29,18 @@ export interface Variables {
   readonly used: ReadonlySet<string>;
 }
 
-/** Parses the values of --var. @throws UsageError for one without a name, or a name that is given twice */
+/** Parses the values of --var. @throws UsageError for one without a name or a value, or a name that is given twice */
 function parseVariables(texts: readonly string[]): ReadonlyMap<string, string> {
   const variables = new Map<string, string>();
   for (const text of texts) {
     const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
     if (name === undefined || value === undefined) {
       throw new UsageError(`--var takes NAME=value, not ${JSON.stringify(text)}.`);
+    }
+    if (value === '') {
+      throw new UsageError(`--var ${name} is empty. Check the shell variable it comes from.`, {
+        hint: `If it may be empty, write \${${name}:-} in the manifest, and leave the option out.`,
+      });
     }
     if (variables.has(name)) throw new UsageError(`--var ${name} is given twice.`, { hint: 'Give it once.' });
     variables.set(name, value);
@@ -54,7 +59,7 @@ async function readVariableFile(context: VariablesContext, path: string): Promis
   const source = await readSource(path, io.stdin, abortSignal);
   const { documents, problems } = readYaml([source], {
     schema: v.record(v.string(), v.string()),
-    lookup: (name) => env[name],
+    lookup: (name) => env[name] || undefined,
     other: OTHER,
     review: () => undefined,
   });
@@ -90,7 +95,9 @@ export async function readVariables(
   return {
     lookup(name, row) {
       used.add(name);
-      return given.get(name) ?? row?.values[columns.get(name) ?? -1] ?? file?.get(name) ?? context.env[name];
+      const own = given.get(name) ?? row?.values[columns.get(name) ?? -1] ?? file?.get(name);
+      // An empty variable of the environment counts as unset: in an external_space_id it would name another customer.
+      return own ?? (context.env[name] || undefined);
     },
     table,
     named: [

@@ -154,3 +154,14 @@ test('A token that lacks a scope is named with its source, and the scope is name
     expect(ran.stderr).toContain(`Check the token's scopes (this call needs ${scope}), and that allowed_ip_cidrs`);
   }
 });
+
+test('A --profile whose service loses to PARTNER_BASE_URL is told so.', async () => {
+  const { env, sandbox } = await service();
+  const home = createProfileHome();
+  await home.store('prod', 'https://api.example.com/v1', TOKEN);
+  const ran = await run(['spaces', 'list', '--profile', 'prod'], { env: { ...env, ...home.env } });
+  expect(ran).toMatchObject({
+    code: 0,
+    stderr: `warning: PARTNER_BASE_URL is ${sandbox.baseUrl}, and wins over https://api.example.com/v1 of profile "prod".\n`,
+  });
+});

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { propertyRuns } from '../support/properties.ts';
 import { partnerctl, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { service, write } from '../support/service.ts';
+import { manifest, service, write } from '../support/service.ts';
 
 /* Rows and files of variables: where the values of variables come from. */
 
@@ -217,4 +217,18 @@ test('export reads existing files with a file of variables', async () => {
   const ran = await run(['export', '--out', directory, '--var-file', variables, '-o', 'json'], { env });
   expect(ran.json()).toMatchObject([{ file: customers, status: 'unchanged' }]);
   expect(readFileSync(customers, 'utf8')).toBe(TEMPLATE);
+});
+
+test('A variable that is empty in the environment or in --var is refused where it has no default: it would name another customer', async () => {
+  const { env, posts } = await service();
+  const path = write('a.yaml', manifest('acme-${REGION}'));
+  const unset = await run(['provision', path], { env: { ...env, REGION: '' } });
+  expect(unset).toMatchObject({ code: 2, stderr: expect.stringContaining('the variable REGION is not set') });
+  const empty = await run(['provision', path, '--var', 'REGION='], { env });
+  expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('--var REGION is empty.') });
+  expect(await posts()).toEqual([]);
+  const optional = write('b.yaml', manifest('acme${REGION:-}'));
+  expect((await run(['plan', optional, '-o', 'json'], { env: { ...env, REGION: '' } })).json()).toMatchObject({
+    spaces: [{ external_space_id: 'acme' }],
+  });
 });

@@ -58,7 +58,7 @@ export const reconcile = () =>
     json: `[${fieldsOf<ReturnType<typeof resultJson>>()('cron_job_id, status, candidates, agent_id, name, schedule, key, reserved_at, note')}]`,
     examples: [
       'partnerctl cron reconcile  # find out whether jobs whose response was lost exist',
-      'partnerctl cron reconcile --assume-not-created  # let jobs that are not listed be created again',
+      'partnerctl cron reconcile --assume-not-created  # if you know that what is not listed was not created',
       "partnerctl cron reconcile -o json --query '[].{id: cron_job_id, status: status}'  # what became of each, for a script",
     ],
   })

@@ -13,7 +13,7 @@ const protection = (isProtected: boolean) =>
 export const protect = () =>
   defineCommand('protect', 'Ask for the name of a profile before each write', {
     description:
-      "Protects a profile: every command that writes to its service asks for the profile's name, or needs --confirm <profile> where it cannot ask. Reads and dry runs never ask.",
+      "Protects a profile: every command that writes to its service asks for the profile's name, or needs --confirm <profile> where it cannot ask. Reads and dry runs never ask. With PARTNER_BASE_URL and PARTNER_TOKEN set and no --profile, no profile is used, and nothing asks.",
     exits: ['notFound'],
     json: '{profile, protected}',
     examples: [
