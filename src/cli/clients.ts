@@ -73,10 +73,6 @@ export async function openConfigured(context: ClientContext): Promise<Http> {
     const used = token ? `token from ${token.from}` : 'no token';
     await writeLine(io.stderr, `* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
   }
-  const { base_url: own } = profile.stored ?? {};
-  if (flags.profile !== undefined && flags.baseUrl === undefined && own !== undefined && own !== baseUrl.value) {
-    await context.warn(`${baseUrl.from} is ${baseUrl.value}, and wins over ${own} of ${nameProfile(profile.value)}.`);
-  }
   if (tokenService !== undefined) {
     throw new CredentialsError('A stored token is not sent to another service.', {
       why: `The token of ${nameProfile(profile.value)} is for ${tokenService}, but ${baseUrl.from} is ${baseUrl.value}.`,
@@ -87,6 +83,11 @@ export async function openConfigured(context: ClientContext): Promise<Http> {
     throw new CredentialsError('No token is configured.', {
       hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${context.command(['login'])}\`.`,
     });
+  }
+  const own = profile.stored?.base_url?.replace(/\/+$/, '');
+  const isOverridden = own !== undefined && own !== baseUrl.value && baseUrl.from === 'PARTNER_BASE_URL';
+  if (flags.profile !== undefined && isOverridden) {
+    await context.warn(`PARTNER_BASE_URL is ${baseUrl.value}, and wins over ${own} of ${nameProfile(profile.value)}.`);
   }
   const text = await readToken(token, context);
   return openHttp(context, { profile: profile.value, baseUrl: baseUrl.value }, text, token);

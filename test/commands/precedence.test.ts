@@ -164,4 +164,10 @@ test('A --profile whose service loses to PARTNER_BASE_URL is told so.', async ()
     code: 0,
     stderr: `warning: PARTNER_BASE_URL is ${sandbox.baseUrl}, and wins over https://api.example.com/v1 of profile "prod".\n`,
   });
+  // A slash at the end is no difference.
+  await home.store('same', `${sandbox.baseUrl}/`, TOKEN);
+  expect(await run(['spaces', 'list', '--profile', 'same'], { env: { ...env, ...home.env } })).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
 });
