@@ -26,7 +26,10 @@ export interface HttpsProxy {
   readonly from: string;
 }
 
-const CONNECT = { timeout: 10_000 };
+/** How long a connection may take. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+
+const CONNECT = { timeout: CONNECT_TIMEOUT_MS };
 const LIMITS = { maxResponseSize: MAX_RESPONSE_BYTES };
 
 /** Returns what opens private pools of connections to an origin. Without a proxy, all of them share TLS sessions. */

@@ -1,5 +1,6 @@
 import { ATTEMPT_TIMEOUT_MS } from '../api/attempt.ts';
 import { type HistoryPage, MissingMessage, missingIn404, readHistory } from '../api/history.ts';
+import { CONNECT_TIMEOUT_MS } from '../api/undici.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RateLimitError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -12,8 +13,6 @@ import { Unfinished } from './unfinished.ts';
 
 /** A page may be slow, but not silent for so long. */
 const IDLE_MS = 15_000;
-/** How long it may take to connect, before the service can be silent. */
-const CONNECT_MS = 10_000;
 /** A page is asked for so often before the session is read on from its newest message: the link to it may have expired. */
 const MAX_PAGE_FAILURES = 5;
 /** How long the history may lack the message to start after, which may have been registered just now. */
@@ -200,8 +199,8 @@ class FollowedSession {
     const { health } = follower;
     const elapsedMs = asked.elapsed();
     // A longer request was interrupted by the machine's sleep. Of a page that came slowly, only its last silence counts.
-    const isSlept = elapsedMs > ATTEMPT_TIMEOUT_MS + CONNECT_MS;
-    const failingMs = isSlept ? 0 : Math.max(0, Math.min(elapsedMs, CONNECT_MS + asked.idleMs));
+    const isSlept = elapsedMs > ATTEMPT_TIMEOUT_MS + CONNECT_TIMEOUT_MS;
+    const failingMs = isSlept ? 0 : Math.max(0, Math.min(elapsedMs, CONNECT_TIMEOUT_MS + asked.idleMs));
     const retryMs = Math.max(
       pace.retryMs(health.failuresOf(key)),
       Date.parse(error.info.retryAt ?? '') - clock.now() || 0,

@@ -87,7 +87,7 @@ export async function openConfigured(context: ClientContext): Promise<Http> {
   const own = profile.stored?.base_url?.replace(/\/+$/, '');
   const isOverridden = own !== undefined && own !== baseUrl.value && baseUrl.from === 'PARTNER_BASE_URL';
   if (flags.profile !== undefined && isOverridden) {
-    await context.warn(`PARTNER_BASE_URL is ${baseUrl.value}, and wins over ${own} of ${nameProfile(profile.value)}.`);
+    await context.warn(`PARTNER_BASE_URL (${baseUrl.value}) overrides ${nameProfile(profile.value)} (${own}).`);
   }
   const text = await readToken(token, context);
   return openHttp(context, { profile: profile.value, baseUrl: baseUrl.value }, text, token);

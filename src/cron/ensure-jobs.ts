@@ -165,8 +165,10 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     const { clock, signal, lists, remainingMs, notice, onWait } = this.deps;
     const elapsed = startStopwatch(clock);
     const limitMs = Math.min(LEASE_MS, remainingMs() - lists.tookMs - SPARE_MS);
-    if (limitMs > 0) await notice(lookingAgain(unlisted, limitMs));
-    onWait(limitMs);
+    if (limitMs > 0) {
+      await notice(lookingAgain(unlisted, limitMs));
+      onWait(limitMs);
+    }
     for (const lookMs of LOOKS_MS) {
       const pauseMs = Math.min(lookMs, limitMs) - elapsed();
       if (pauseMs <= 0) continue;
@@ -216,7 +218,8 @@ function isUnlisted(each: Decided[number]): each is Unlisted {
 function lookingAgain(unlisted: readonly Unlisted[], limitMs: number): string {
   const names = unlisted.slice(0, MAX_NAMED).map(([{ job }]) => JSON.stringify(job.name));
   if (unlisted.length > MAX_NAMED) names.push(`${unlisted.length - MAX_NAMED} more`);
-  return `note: the list of jobs does not show ${names.join(', ')} yet, which the state recorded. Looking again, for ${Math.ceil(limitMs / 1000)} s at most.`;
+  const seconds = Math.ceil(limitMs / 1000);
+  return `note: recorded, but not in the list of jobs yet: ${names.join(', ')}. Looking again for up to ${seconds} s.`;
 }
 
 function isListed(list: JobList, job: CronJob): boolean {
@@ -270,7 +273,7 @@ export function openJobs(context: CronContext, http: Http, log: Log) {
     post: (job: CronJob, options: SendOptions) => createJob(http, job, options),
     onUnavailable: ({ message }: ListUnavailable) =>
       http.warn(`Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),
-    onWait: (ms: number) => progress.countdown(ms, (left) => `looking again, at most for ${left}`),
+    onWait: (ms: number) => progress.countdown(ms, (left) => `looking again for up to ${left}`),
   };
 
   let isWarned = false;

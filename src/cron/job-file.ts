@@ -186,18 +186,18 @@ export function cronJobsJsonSchema(): object {
 
 /**
  * Reads jobs, and checks all before anything is sent. An agent that is given by name is looked up.
- * @param onChecked called once the files are valid, before the service is asked for an agent
+ * @param confirm called once the files are valid, before the service is asked for an agent
  * @throws InputError that shows every mistake, also one job that is given by its agent's id and by its name; as `findAgent`
  */
 export async function readJobFiles(
   context: CronContext,
   files: readonly string[],
-  onChecked: () => Promise<void>,
+  confirm: () => Promise<void>,
 ): Promise<readonly WantedJob[]> {
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
   if (problems.length > 0) throw problemsError(problems);
-  await onChecked();
+  await confirm();
   const agents = new Map<string, string>();
   const places = new Map<string, SourceRange>();
   const wanted: WantedJob[] = [];

@@ -88,6 +88,7 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
   const { candidates = lookAlikes.flatMap(({ cron_job_id: id }) => id ?? []) } = evidence;
   const job = describeJob(subject);
   const forget = command(['cron', 'forget', key]);
+  const looked = lookedMs < 1_000 ? 'does not show it' : `did not show it for ${Math.round(lookedMs / 1_000)} s`;
   const explanations: Readonly<Record<Reason, readonly [message: string, hint: string]>> = {
     same: [`${job} already exists: ${cron_job_id}.`, 'Add --ensure to accept a job that already exists.'],
     different: [
@@ -95,7 +96,7 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
       `The API cannot change or delete a job. Give the new one another name. Or have the old one deleted in the organization's admin surface or by support, then run: ${forget}`,
     ],
     gone: [
-      `${job} is recorded as ${cron_job_id}, but the list did not show it for ${Math.round(lookedMs / 1000)} s.`,
+      `${job} is recorded as ${cron_job_id}, but the list ${looked}.`,
       `A new job may take a while to be listed: run it again first. If it was deleted at the service, let it be created again: ${forget}`,
     ],
     several: [

@@ -8,8 +8,8 @@ import type { Delivery, SentWebhook } from './delivery.ts';
 
 /*
  * A saved delivery is two files: <name>.body has the exact bytes, and <name>.json everything else. The .json comes
- * last, and whole: a .body without one was never accepted. Names begin with the time of arrival, so that they sort by it, and are
- * unique: two listeners may save in one directory.
+ * last, and whole: a .body without one was never accepted. Names begin with the time of arrival, so that they sort by
+ * it, and are unique: two listeners may save in one directory.
  */
 
 const savedSchema = v.object({ delivery_id: v.string(), headers: v.array(v.tuple([v.string(), v.string()])) });

@@ -155,14 +155,14 @@ test('A token that lacks a scope is named with its source, and the scope is name
   }
 });
 
-test('A --profile whose service loses to PARTNER_BASE_URL is told so.', async () => {
+test('A --profile whose service PARTNER_BASE_URL overrides is warned of.', async () => {
   const { env, sandbox } = await service();
   const home = createProfileHome();
   await home.store('prod', 'https://api.example.com/v1', TOKEN);
   const ran = await run(['spaces', 'list', '--profile', 'prod'], { env: { ...env, ...home.env } });
   expect(ran).toMatchObject({
     code: 0,
-    stderr: `warning: PARTNER_BASE_URL is ${sandbox.baseUrl}, and wins over https://api.example.com/v1 of profile "prod".\n`,
+    stderr: `warning: PARTNER_BASE_URL (${sandbox.baseUrl}) overrides profile "prod" (https://api.example.com/v1).\n`,
   });
   // A slash at the end is no difference.
   await home.store('same', `${sandbox.baseUrl}/`, TOKEN);

@@ -10,9 +10,9 @@ import { batchResult } from '../../output/batch-result.ts';
 import type { cronResultJson } from './shared/job-batch.ts';
 
 /** Called once the input is valid, before the service is asked for the agents that are given by name. */
-type OnChecked = () => Promise<void>;
+type Confirm = () => Promise<void>;
 
-async function readJob(context: Context, instructions: string, options: JobOptions, onChecked: OnChecked) {
+async function readJob(context: Context, instructions: string, options: JobOptions, confirm: Confirm) {
   const { parseTextArgument, readText } = await import('../../cli/input.ts');
   const { agentName, findAgent, parseJobOptions } = await import('../../cron/job-flags.ts');
   const { agent, space, ...job } = parseJobOptions(options);
@@ -21,7 +21,7 @@ async function readJob(context: Context, instructions: string, options: JobOptio
     const hint = 'Nothing was sent. Describe what the agent does on each run.';
     throw new InputError('--instructions is blank.', { hint });
   }
-  await onChecked();
+  await confirm();
   const agent_id = await findAgent(context, { agent, space });
   const wanted: WantedJob = {
     index: 0,
@@ -32,10 +32,10 @@ async function readJob(context: Context, instructions: string, options: JobOptio
   return { wanted: [wanted], isNamed: undefined };
 }
 
-async function readFiles(context: Context, files: readonly string[], onChecked: OnChecked) {
+async function readFiles(context: Context, files: readonly string[], confirm: Confirm) {
   const { readJobFiles } = await import('../../cron/job-file.ts');
   const { namedIn } = await import('../../cron/ensure-jobs.ts');
-  const wanted = await readJobFiles(context, files, onChecked);
+  const wanted = await readJobFiles(context, files, confirm);
   return { wanted, isNamed: namedIn(wanted) };
 }
 
@@ -90,11 +90,11 @@ export const create = () =>
           const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
           return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
         }
-        const onChecked = async () => (dryRun ? undefined : context.prompts.confirmWrite(confirm));
+        const confirmWrite = async () => (dryRun ? undefined : context.prompts.confirmWrite(confirm));
         const { wanted, isNamed } =
           files.length === 0
-            ? await readJob(context, instructions, options, onChecked)
-            : await readFiles(context, files, onChecked);
+            ? await readJob(context, instructions, options, confirmWrite)
+            : await readFiles(context, files, confirmWrite);
         const { openJobs } = await import('../../cron/ensure-jobs.ts');
         const { JOB_BATCH, toOneResult } = await import('./shared/job-batch.ts');
         const { progress, signals } = context;

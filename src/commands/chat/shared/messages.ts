@@ -35,8 +35,11 @@ function toLocalTime(text: string): string {
 
 /** Returns what gives each session a color of its own, as long as there are enough. */
 export function sessionColors(): ColorOf {
-  const labels = new Set<string>();
-  return (label) => SERIES[[...labels.add(label)].indexOf(label) % SERIES.length];
+  const colors = new Map<string, ReturnType<ColorOf>>();
+  return (label) => {
+    if (!colors.has(label)) colors.set(label, SERIES[colors.size % SERIES.length]);
+    return colors.get(label);
+  };
 }
 
 /** Formats a message for people. */
