@@ -3,7 +3,7 @@ import { appendFileSync, closeSync, openSync, readFileSync, utimesSync, writeFil
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGate, cut, type Handler, json, reset, type Step } from '../support/fake-service.ts';
-import { fastClock, fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
+import { fastClock, fasterClock, manualSignals, type Ran, type RunOptions, stallingClock } from '../support/run.ts';
 import { write } from '../support/service.ts';
 import { findClosedPort, listen, startRawService, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 import {
@@ -66,8 +66,9 @@ describe('A file of which nothing left this machine has failed, and is not unkno
   });
 
   it('a --timeout before the connection was established', async () => {
-    const { baseUrl } = await listen(createServer(), 'https');
-    expect((await uploadTo(baseUrl, { clock: fasterClock(1) }, '--timeout', '1s')).ran.code).toBe(8);
+    const clock = stallingClock();
+    const { baseUrl } = await listen(createServer(clock.stall), 'https');
+    expect((await uploadTo(baseUrl, { clock }, '--timeout', '3s')).ran.code).toBe(8);
   });
 
   it('a proxy that does not open the tunnel', async () => {
@@ -151,7 +152,7 @@ describe('A file that the service received incompletely', () => {
 describe('A file that the service received completely', () => {
   const toLogin: Handler = (_, response) => response.writeHead(302, { location: '/login' }).end();
 
-  it.each<[string, Handler, RunOptions?]>([
+  it.each<[string, Handler?]>([
     ['a reset', reset],
     ['a 201 that is cut', cut('{"file_attachment_id": "att', 201)],
     ['a 201 with a page', (_, response) => response.writeHead(201).end('<title>Welcome</title>')],
@@ -159,11 +160,13 @@ describe('A file that the service received completely', () => {
     ['a 502', json({}, 502)],
     ['a 503 with Retry-After', json({}, 503, { 'retry-after': '0' })],
     ['a redirect', toLogin],
-    ['no response within --timeout', () => undefined, { clock: fasterClock(1) }],
-  ])('is unknown after %s, and sent again only with --retry-unknown', async (_, fault, options) => {
+    ['no response within --timeout'],
+  ])('is unknown after %s, and sent again only with --retry-unknown', async (_, given) => {
     const path = smallFile();
+    const clock = stallingClock();
+    const fault = given ?? ((_, response) => clock.stall(response));
     const { service, upload, records } = await startUploads([fault, accept]);
-    const lost = await upload([path, '--timeout', '3s'], options);
+    const lost = await upload([path, '--timeout', '3s'], { clock });
     expectUnknown(lost);
     expect(lost.error().hint).toContain('--retry-unknown');
     if (fault === toLogin) expect(lost.stderr).toContain('Check the base URL');

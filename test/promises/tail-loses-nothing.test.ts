@@ -8,10 +8,18 @@ import {
   historyServer,
   idsOf,
   nextPath,
-  stallingClock,
 } from '../support/history-server.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { fastClock, leapingClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import {
+  fastClock,
+  leapingClock,
+  manualSignals,
+  type Ran,
+  run,
+  stallingClock,
+  tempDirectory,
+  tinyRandom,
+} from '../support/run.ts';
 
 /** A tail of sessions, with a home of its own, so that the next one can resume it. */
 function tailOf({ baseUrl }: HistoryServer, sessions: readonly string[], clock: Clock, home = tempDirectory()) {
@@ -125,7 +133,7 @@ test('A tail shows every message once and the punctual ones in order, whatever f
       const entries = server.sessions.get(request.session) ?? [];
       const all = entries.filter(({ message_id }) => (visibleAt.get(message_id) ?? 0) <= clock.now());
       const following = all.slice(all.findIndex(({ message_id }) => message_id === request.after) + 1);
-      const stall = () => clock.stall(request);
+      const stall = () => clock.stall(request.response);
       answer[1]({ ...request, following, all, stall, restart: server.restart });
     });
     const shown = await tailOf(server, ['a', 'b'], clock).followInParts(counts, MESSAGES);
@@ -225,7 +233,7 @@ test.each<[string, (clock: ReturnType<typeof stallingClock>) => Respond]>([
     'connects slowly and never responds',
     (clock) => (request) => {
       clock.leap(7_000);
-      return clock.stall(request);
+      return clock.stall(request.response);
     },
   ],
   ['cuts its pages after 100 s', (clock) => (request) => clock.dribble(request.response, '['.padEnd(100))],

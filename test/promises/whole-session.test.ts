@@ -10,7 +10,16 @@ import {
   readAll,
 } from '../support/history-server.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { fastClock, manualSignals, partnerctl, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import {
+  fastClock,
+  manualSignals,
+  partnerctl,
+  type RunOptions,
+  run,
+  stallingClock,
+  tempDirectory,
+  tinyRandom,
+} from '../support/run.ts';
 
 const TAIL = ['chat', 'tail', '--source', 'src', '--session', 's', '-o', 'json'];
 
@@ -135,10 +144,10 @@ test('A service that ignores the message to read after shows nothing from before
 async function stalled(
   args: readonly string[],
   answers: number,
-  act: (signals: ReturnType<typeof manualSignals>) => void,
+  act: (request: HistoryRequest) => unknown,
+  options: RunOptions,
 ) {
   const server = await historyServer();
-  const signals = manualSignals();
   server.add('s', 30);
   const home = tempDirectory();
   const env = { HOME: home, PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'token-of-the-test' };
@@ -146,9 +155,9 @@ async function stalled(
   const before = server.requests.length;
   server.behave((request, wellBehaved) => {
     if (server.requests.length - before <= answers) sendPage(request, wellBehaved(), 10);
-    else act(signals);
+    else act(request);
   });
-  return await run(args, { env, signals });
+  return await run(args, { env, ...options });
 }
 
 test.each([
@@ -157,7 +166,8 @@ test.each([
   [['chat', 'wait', '--source', 'src', '--session', 's', '--after', 's-2', '--replies', '99']],
 ])('Ctrl-C while a session is read to its end exits with 130: %j', async (args) => {
   for (const answers of [0, 2]) {
-    const ran = await stalled(args, answers, ({ ctrlC }) => ctrlC());
+    const signals = manualSignals();
+    const ran = await stalled(args, answers, signals.ctrlC, { signals });
     expect(ran.code).toBe(130);
   }
 });
@@ -165,7 +175,8 @@ test.each([
 test.each([[[...TAIL, '--from-start', '--no-follow']], [['chat', 'watch', '--no-follow', '-o', 'json']]])(
   'A session that does not respond within --timeout is not taken for an empty one: %j',
   async (args) => {
-    const ran = await stalled([...args, '--timeout', '500ms'], 0, () => undefined);
+    const clock = stallingClock();
+    const ran = await stalled([...args, '--timeout', '3s'], 0, ({ response }) => clock.stall(response), { clock });
     expect(ran.code).toBe(8);
     expect(ran.stdout).toBe('');
     expect(ran.error().hint).toMatch(/Allow more time with --timeout/);

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { onTestFinished, vi } from 'vitest';
 import { type FakeRequest, sendJson, startFakeService } from './fake-service.ts';
-import { fastClock, manualSignals, partnerctl, type Ran, type RunOptions, tinyRandom } from './run.ts';
+import { manualSignals, partnerctl, type Ran, type RunOptions, tinyRandom } from './run.ts';
 
 export interface Entry {
   readonly message_id: string;
@@ -76,46 +75,6 @@ export async function historyServer() {
     restart(): Promise<void> {
       restarted = restarted.then(service.stop).then(service.restart);
       return restarted;
-    },
-  };
-}
-
-/** How long the machine may take to notice a closed connection, in turns of the event loop. */
-const TURNS = 100;
-
-/** A fast clock on which time also passes while the service does not respond, so that the time limit of a request ends it. */
-export function stallingClock() {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const { now, sleep } = fastClock();
-  let ahead = 0;
-  const passSecond = async (): Promise<void> => {
-    ahead += 1_000;
-    vi.advanceTimersByTime(1_000);
-    for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  };
-  return {
-    now: () => now() + ahead,
-    monotonic: () => now() + ahead,
-    sleep,
-    /** Leaves a request without a response. @returns the milliseconds until the client gave up */
-    async stall({ response }: HistoryRequest): Promise<number> {
-      const before = ahead;
-      while (!response.destroyed) await passSecond();
-      return ahead - before;
-    },
-    /** The machine sleeps. */
-    leap(ms: number): void {
-      ahead += ms;
-    },
-    /** Responds with JSON, one character in each second. */
-    async dribble(response: ServerResponse, body: string): Promise<void> {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      for (const character of body) {
-        response.write(character);
-        await passSecond();
-      }
-      response.end();
     },
   };
 }

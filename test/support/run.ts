@@ -1,11 +1,12 @@
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { type Meta, metaOf } from '../../src/cli/command.ts';
 import type { Signals } from '../../src/cli/signals.ts';
 import { allCommands } from '../../src/commands/all.ts';
@@ -98,6 +99,44 @@ export function leapingClock(): Clock & { leap(ms: number): void } {
       ahead += ms;
       leaping.abort();
       leaping = new AbortController();
+    },
+  };
+}
+
+/** How long the machine may take to notice a closed connection, in turns of the event loop. */
+const TURNS = 100;
+
+/** A fast clock on which time also passes while the service does not respond, so that the time limit of a request ends it. */
+export function stallingClock() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { now, sleep } = fastClock();
+  let ahead = 0;
+  const passSecond = async (): Promise<void> => {
+    ahead += 1_000;
+    vi.advanceTimersByTime(1_000);
+    for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return {
+    now: () => now() + ahead,
+    monotonic: () => now() + ahead,
+    sleep,
+    /** Leaves a response, or a connection, as it is until the client gives up. */
+    async stall(unanswered: { readonly destroyed: boolean }): Promise<void> {
+      while (!unanswered.destroyed) await passSecond();
+    },
+    /** The machine sleeps. */
+    leap(ms: number): void {
+      ahead += ms;
+    },
+    /** Responds with JSON, one character in each second. */
+    async dribble(response: ServerResponse, body: string): Promise<void> {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      for (const character of body) {
+        response.write(character);
+        await passSecond();
+      }
+      response.end();
     },
   };
 }
