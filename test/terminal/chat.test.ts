@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createChat, parseLines } from '../support/chat.ts';
-import { shell, start, until } from '../support/program.ts';
+import { start, until } from '../support/program.ts';
 import { service } from '../support/service.ts';
 import { hasTmux, inTmux } from '../support/tmux.ts';
 
@@ -20,8 +20,9 @@ async function startConversation() {
 test('a tail whose reader is gone exits 0 and does not record what was not read', async () => {
   const { env, chat, tail, reply } = await startConversation();
   await reply('one');
-  const child = shell(`partnerctl ${tail.join(' ')} -o json --from-start --interval 100ms | head -n 1`, { env });
+  const child = start([...tail, '-o', 'json', '--from-start', '--interval', '100ms'], { env });
   const first = await until(child.stdout, /\n/);
+  child.stdout.destroy();
   await reply('two');
   expect((await child).exitCode).toBe(0);
   const rest = await start([...tail, '-o', 'json', '--resume', '--no-follow'], { env });
