@@ -11,31 +11,29 @@ async function finished(args: readonly string[], env: Record<string, string>): P
 }
 
 /** With an id of one's own, a send can be repeated whatever became of it. */
-for (const wait of [[], ['--wait']]) {
-  testKills({
-    name: ['chat send --external-id', ...wait].join(' '),
-    title: 'sends the message once if it is repeated',
-    stages: ['nothing yet', 'registered', 'told'],
-    prepareOn: async (sandbox) => {
-      const chat = await createChat(sandbox);
-      return async (session, env) => {
-        const ids = ['--source', chat.source_id, '--session', session, '--external-id', `id-${session}`];
-        const args = ['chat', 'send', ...ids, ...wait, 'Hello!', '-o', 'json'];
-        const registered = async () =>
-          (await chat.history({ session_id: session })).filter(({ role }) => role === 'user').length;
-        const stageOf = async ({ stdout }: KilledRun) => {
-          if (stdout.endsWith('}\n')) return 'told';
-          return (await registered()) === 0 ? 'nothing yet' : 'registered';
-        };
-        const finish = async () => {
-          await finished(args, env);
-          return (await registered()) - 1;
-        };
-        return { args, env, stageOf, finish };
+testKills({
+  name: 'chat send --external-id --wait',
+  title: 'sends the message once if it is repeated',
+  stages: ['nothing yet', 'registered', 'told'],
+  prepareOn: async (sandbox) => {
+    const chat = await createChat(sandbox);
+    return async (session, env) => {
+      const ids = ['--source', chat.source_id, '--session', session, '--external-id', `id-${session}`, '--wait'];
+      const args = ['chat', 'send', ...ids, 'Hello!', '-o', 'json'];
+      const registered = async () =>
+        (await chat.history({ session_id: session })).filter(({ role }) => role === 'user').length;
+      const stageOf = async ({ stdout }: KilledRun) => {
+        if (stdout.endsWith('}\n')) return 'told';
+        return (await registered()) === 0 ? 'nothing yet' : 'registered';
       };
-    },
-  });
-}
+      const finish = async () => {
+        await finished(args, env);
+        return (await registered()) - 1;
+      };
+      return { args, env, stageOf, finish };
+    };
+  },
+});
 
 const MESSAGES = 5;
 

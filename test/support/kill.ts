@@ -124,9 +124,13 @@ async function startKillProxy(serviceUrl: string, wire: WireWay['wire']): Promis
   return { baseUrl, runAt };
 }
 
-/** All ways to kill a command, with their names. Without strace, only those at requests. */
+/**
+ * All ways to kill a command, with their names. Without strace, only those at requests. In a sample, none through all
+ * threads: most of their calls load modules, and those that matter are calls of the main one or on the state file.
+ */
 export function killWays(calls = CALL_WAYS): (readonly [string, Way])[] {
-  return [...WIRE_WAYS, ...(canTrace() ? calls : [])].map((way) => [describeWay(way), way]);
+  const taken = canTrace() ? calls.filter(({ of }) => !IS_SAMPLE || of !== 'any') : [];
+  return [...WIRE_WAYS, ...taken].map((way) => [describeWay(way), way]);
 }
 
 /** What a way counts: `request processed`, `fsync (file)`. */
