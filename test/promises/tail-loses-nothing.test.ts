@@ -273,15 +273,16 @@ test.each<[string, Respond]>([
 test('The place of a tail is recorded after its output: what could not be written is shown by the next tail', async () => {
   const server = await historyServer();
   const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'token-of-the-test', HOME: tempDirectory() };
-  const args = ['chat', 'tail', '--source', 'src', '--session', 's', '--resume', '--no-follow', '-o', 'json'];
+  const args = ['chat', 'tail', '--source', 'src', '--session', 's', '--resume', '-o', 'json'];
   server.add('s', 5);
   const onStdout = (text: string): void => {
     if (idsOf(text).length > 2) throw Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
   };
+  // It does not follow for nobody, either.
   const broken = await run(args, { env, clock: fastClock(), onStdout });
   expect(broken.code).toBe(0);
   const read = idsOf(broken.stdout).slice(0, 2);
-  const rest = await run(args, { env, clock: fastClock() });
+  const rest = await run([...args, '--no-follow'], { env, clock: fastClock() });
   expect([...read, ...idsOf(rest.stdout)]).toEqual(['s-0', 's-1', 's-2', 's-3', 's-4']);
 });
 

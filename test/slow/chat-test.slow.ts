@@ -7,7 +7,6 @@ import { manifest, service as startService, write } from '../support/service.ts'
 /** How long an agent takes. */
 const DELAY_MS = 5_000;
 const SPACES = 8;
-const AT_A_TIME = 8;
 
 const SCRIPT = [
   { pattern: 'wrong', replies: [{ text: 'No idea.', delay_ms: DELAY_MS }] },
@@ -61,19 +60,6 @@ test('Each planted fault has its outcome with every customer, and no other conve
   const { results } = ran.json<Report>();
   expect(results.map(({ external_space_id: id, test: name, status }) => [id, name, status])).toEqual(
     ids.flatMap((id) => Object.entries(PLANTED).map(([name, status]) => [id, name, status])),
-  );
-});
-
-test('A suite over many customers takes the time that its agents take', async () => {
-  const { service, command } = await startFleet();
-  const names = Array.from({ length: 5 }, (_, index) => `good-${index}`);
-  const begun = performance.now();
-  const ran = await run(command(names), { env: service.env });
-  expect(ran.code, ran.stderr).toBe(0);
-  const took = performance.now() - begun;
-  const agents = (names.length * SPACES * DELAY_MS) / AT_A_TIME;
-  process.stdout.write(
-    `${names.length * SPACES} conversations took ${Math.round((100 * took) / agents)} % of their agents\n`,
   );
 });
 

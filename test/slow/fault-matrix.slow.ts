@@ -78,7 +78,7 @@ const COMMANDS: readonly Command[] = [
   {
     name: 'chat tail',
     words: `chat tail ${IN_SESSION} --from-start --no-follow`,
-    flags: '--max-outage 20s',
+    flags: '--max-outage 1m',
     shows: ['Hello.', 'Noted.'],
   },
   { name: 'upload', words: 'upload {note.txt}', adds: ['file note.txt'] },

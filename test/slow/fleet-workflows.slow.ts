@@ -160,7 +160,7 @@ test('the workflow of GitHub Actions plans a pull request, applies the merge, an
   expect(parse(WORKFLOW).jobs.apply.if).toContain('!cancelled()');
   expect((await runJob('apply', host, state)).exitCode).toBe(0);
   expect(await host.service.spaces()).toHaveLength(2);
-}, 60_000);
+});
 
 test('the pipeline of GitLab plans, shows failures with their lines in its summary, and applies', async () => {
   const host = await checkout({ GITLAB_CI: 'true' });
@@ -192,4 +192,4 @@ test('the pipeline of GitLab plans, shows failures with their lines in its summa
   // An agent that others installed is in no manifest.
   await drift(host.service);
   expect((await runStage('drift')).exitCode).toBe(13);
-}, 60_000);
+});
