@@ -52,8 +52,6 @@ async function settle(service: FakeService, argv: readonly string[], expected: E
   return await on(argv);
 }
 
-const serveSpaces = (body: unknown): Promise<FakeService> => startFakeService({ [SPACES]: json(body) });
-
 /** A service that lists spaces by `page`, and says of a page what `describe` returns. */
 function servePages(count: number, size: number, describe: (items: unknown[], hasMore: boolean) => unknown) {
   const all = Array.from({ length: count }, (_, index) => ({ space_id: `s${index + 1}`, name: `Acme ${index + 1}` }));
@@ -72,15 +70,6 @@ const message = (number: number, more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-test('A second list beside the first is refused by name, and read after the command', async () => {
-  const service = await serveSpaces({ mine: [{ space_id: 's1', name: 'Acme' }], shared: [{ space_id: 's2' }] });
-  const ran = await settle(service, LIST, {
-    names: [SPACES, 'mine, shared'],
-    command: 'partnerctl contract set spaces.list.items mine',
-  });
-  expect(ran.stdout).toBe('Acme\t\ts1\t\t\n');
-});
-
 test('A page that says with has_more that others follow, and not how, never passes for the list', async () => {
   const service = await servePages(5, 2, (items, has_more) => ({ items, has_more }));
   const ran = await settle(service, LIST, {
@@ -91,38 +80,44 @@ test('A page that says with has_more that others follow, and not how, never pass
   expect(ran.stdout.match(/Acme/g)).toHaveLength(5);
 });
 
-test('An id under another name is refused by that name, and never blank', async () => {
-  const service = await serveSpaces([{ space_number: 17, name: 'Acme' }]);
+test.each<[string, unknown, string, string, string]>([
+  [
+    'A second list beside the first',
+    { mine: [{ space_id: 's1', name: 'Acme' }], shared: [{ space_id: 's2' }] },
+    'mine, shared',
+    'spaces.list.items mine',
+    's1',
+  ],
+  [
+    'An id under another name',
+    [{ space_number: 17, name: 'Acme' }],
+    'space_number (number), name (string)',
+    'space.id space_number',
+    '17',
+  ],
+  [
+    'An id that another one contradicts',
+    [{ id: 17, uuid: 'u-17', name: 'Acme' }],
+    'id and uuid',
+    'space.id uuid',
+    'u-17',
+  ],
+  ['A name under another one', [{ space_id: 's1', caption: 'Acme' }], 'caption', 'space.name caption', 's1'],
+  [
+    'A name elsewhere',
+    [{ space_id: 's1', attributes: { caption: 'Acme' } }],
+    'attributes.caption',
+    'space.name attributes.caption',
+    's1',
+  ],
+])('%s is refused by name, never blank, and read after the command', async (_, body, name, setting, id) => {
+  const service = await startFakeService({ [SPACES]: json(body) });
   const ran = await settle(service, LIST, {
-    names: ['spaces.list', 'space_number (number), name (string)'],
-    command: 'partnerctl contract set space.id space_number',
+    names: ['spaces.list', name],
+    command: `partnerctl contract set ${setting}`,
   });
-  expect(ran.stdout).toBe('Acme\t\t17\t\t\n');
+  expect(ran.stdout).toBe(`Acme\t\t${id}\t\t\n`);
 });
-
-test('Two ids that disagree are refused, and the operator says which one it is', async () => {
-  const service = await serveSpaces([{ id: 17, uuid: 'u-17', name: 'Acme' }]);
-  const ran = await settle(service, LIST, {
-    names: ['spaces.list', 'id and uuid'],
-    command: 'partnerctl contract set space.id uuid',
-  });
-  expect(ran.stdout).toBe('Acme\t\tu-17\t\t\n');
-});
-
-test.each([
-  ['caption', { space_id: 's1', caption: 'Acme' }],
-  ['attributes.caption', { space_id: 's1', attributes: { caption: 'Acme' } }],
-])(
-  'A name that no space of a page has is refused with what looks like it, and never blank: %s',
-  async (path, space) => {
-    const service = await serveSpaces([space]);
-    const ran = await settle(service, LIST, {
-      names: ['spaces.list', path],
-      command: `partnerctl contract set space.name ${path}`,
-    });
-    expect(ran.stdout).toBe('Acme\t\ts1\t\t\n');
-  },
-);
 
 test('Two spaces with the external id of a manifest are refused, and none of them is provisioned', async () => {
   const spaces = ['s1', 's2'].map((space_id) => ({ space_id, external_space_id: 'acme', name: 'Acme' }));

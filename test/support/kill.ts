@@ -124,12 +124,14 @@ async function startKillProxy(serviceUrl: string, wire: WireWay['wire']): Promis
   return { baseUrl, runAt };
 }
 
-/**
- * All ways to kill a command, with their names. Without strace, only those at requests. In a sample, none through all
- * threads: most of their calls load modules, and those that matter are calls of the main one or on the state file.
- */
+/** Whether nearly all calls of a way load modules, so that a sample would show nothing else. */
+function isLoading({ call, of }: CallWay): boolean {
+  return of === 'any' || (of === 'main' && call === 'openat');
+}
+
+/** All ways to kill a command, with their names. Without strace, only those at requests. */
 export function killWays(calls = CALL_WAYS): (readonly [string, Way])[] {
-  const taken = canTrace() ? calls.filter(({ of }) => !IS_SAMPLE || of !== 'any') : [];
+  const taken = canTrace() ? calls.filter((way) => !IS_SAMPLE || !isLoading(way)) : [];
   return [...WIRE_WAYS, ...taken].map((way) => [describeWay(way), way]);
 }
 
