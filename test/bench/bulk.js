@@ -72,6 +72,28 @@ function withFleet(use) {
   });
 }
 
+/** Does `withFleet` with the arguments of the same plan, made of rows. */
+function withRows(use) {
+  return withFleet(async ([program, plan, , ...options], env) => {
+    const [file, rows] = [join(env.HOME, 'customers.yaml'), join(env.HOME, 'customers.csv')];
+    const template = `external_space_id: customer-\${ID}\nspace: { name: "Customer \${ID}" }\nagents: [{ template_id: tpl_support, name: Support }]\n`;
+    await writeFile(file, template);
+    await writeFile(rows, ['ID', ...numbers(FLEET.spaces)].join('\n'));
+    return use([program, plan, file, '--rows', rows, ...options], env);
+  });
+}
+
+const planRows = (rounds) =>
+  withFleet((ofDocuments, env) =>
+    withRows((ofRows, envOfRows) =>
+      ratio(
+        Math.min(rounds, 3),
+        () => wallTime([process.execPath, ...ofRows], envOfRows),
+        () => wallTime([process.execPath, ...ofDocuments], env),
+      ),
+    ),
+  );
+
 const planFleet = (rounds) =>
   withFleet((plan, env) =>
     ratio(
@@ -86,5 +108,7 @@ export const rows = [
   { name: 'provision of 2,000 new spaces after 0 ms, beside curl --parallel', limit: 8, measure: newSpaces(0) },
   { name: 'plan of 10,000 spaces after 20 ms, beside a bare loop that reads them', limit: 1.3, measure: planFleet },
   { name: 'memory of the plan of 10,000 spaces', unit: 'MB', limit: 220, measure: () => withFleet(peakMemory) },
+  { name: 'plan of 10,000 rows, beside that of 10,000 documents', limit: 1.2, measure: planRows },
+  { name: 'memory of the plan of 10,000 rows', unit: 'MB', limit: 220, measure: () => withRows(peakMemory) },
   { name: 'cron create of 3,000 existing jobs', unit: 's', limit: 3, measure: existingJobs },
 ];

@@ -77,10 +77,13 @@ export async function peakMemory(script, env) {
   return (Number(kib) * 1024) / 1e6;
 }
 
-export function median(values) {
+/** The value below which a share of the values lies. */
+export function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor((sorted.length - 1) / 2)];
+  return sorted[Math.floor((sorted.length - 1) * share)];
 }
+
+export const median = (values) => quantile(values, 0.5);
 
 /**
  * The median ratio of two costs. They are measured in pairs, because the speed of a machine drifts, and swap places in each round,

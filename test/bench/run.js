@@ -17,7 +17,7 @@ const OPTIONS = {
 /** Node reads the certificates at each start, which would make every ratio look better than it is. */
 const UNSET = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_DISABLE_COMPILE_CACHE'];
 
-const GROUPS = ['startup', 'bulk', 'lists', 'upload', 'growth'];
+const GROUPS = ['startup', 'bulk', 'lists', 'upload', 'tail', 'growth'];
 
 async function selectRows(words) {
   const groups = await Promise.all(GROUPS.map((group) => import(`./${group}.js`)));

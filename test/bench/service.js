@@ -5,8 +5,16 @@ import { createServer } from 'node:net';
  * and messages, and discards files. Prints its port.
  */
 
-/** Each of the `sessions` has so many `messages`. */
-const { delayMs = 0, jobs = [], sessions = 0, messages = 0, ...rest } = JSON.parse(process.argv[2]);
+/** `perSecond` messages are added evenly to all sessions, which begin with `messages` each, after `silentMs`. */
+const {
+  delayMs = 0,
+  jobs = [],
+  sessions = 0,
+  messages = 0,
+  perSecond = 0,
+  silentMs = 0,
+  ...rest
+} = JSON.parse(process.argv[2]);
 const PAGE = 100;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
@@ -123,6 +131,16 @@ function serve(socket) {
 }
 
 for (const session of histories.keys()) for (let count = 0; count < messages; count += 1) addMessage(session);
+
+// On a busy machine, a timer is late, and several messages are due at once.
+if (perSecond > 0) {
+  const started = performance.now() + silentMs;
+  let added = 0;
+  setInterval(() => {
+    for (; added < ((performance.now() - started) / 1_000) * perSecond; added += 1)
+      addMessage(`session-${added % sessions}`);
+  }, 1_000 / perSecond);
+}
 
 const server = createServer({ noDelay: true }, serve);
 server.listen(0, '127.0.0.1', 511, () => process.stdout.write(`${server.address().port}\n`));
