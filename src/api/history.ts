@@ -1,6 +1,7 @@
 import { directionOf, haveTimes, sortOldestFirst } from '../contract/message-order.ts';
 import { type Message, readSession, type SessionRef } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import type { Extent } from '../contract/paging.ts';
 import { type NotFoundError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
@@ -47,23 +48,34 @@ interface ReadPages {
 }
 
 /** Reads the pages of a history (spec §4.4). @throws PartnerctlError; ShapeError for messages of another session */
-export function readMessagePages(
+export async function* readMessagePages(
   http: Http,
-  { source_id, session_id, after_message_id }: HistoryPosition,
+  position: HistoryPosition,
   limits: () => PageLimits,
   recover?: PagedList<Message>['recover'],
 ): AsyncGenerator<Page<Message>, void, void> {
   const { contract } = http;
+  const { source_id, session_id, after_message_id } = position;
   const session = { source_id, session_id };
-  const isRest = after_message_id !== undefined && contract.parameter(CURSOR) !== undefined;
-  return readPages(http, {
-    operation: OPERATIONS.readHistory,
-    extent: isRest ? 'rest of a session' : 'session',
-    options: () => ({ ...limits(), values: { ...session, after_message_id } }),
-    read: (entries) => readSession(entries, session, contract),
-    idOf: ({ message_id }) => message_id,
-    recover,
-  });
+  const pagesOf = (extent: Extent) =>
+    readPages(http, {
+      operation: OPERATIONS.readHistory,
+      extent,
+      options: () => ({ ...limits(), values: { ...session, after_message_id } }),
+      read: (entries) => readSession(entries, session, contract),
+      idOf: ({ message_id }) => message_id,
+      recover,
+    });
+  if (after_message_id === undefined || contract.parameter(CURSOR) === undefined) return yield* pagesOf('session');
+  let isOnly = true;
+  for await (const page of pagesOf('rest of a session')) {
+    const [first] = page.items;
+    // Where the cursor is ignored, the counts are those of the whole session, and lead on.
+    if (isOnly && page.hasOpenCounts && first && !(await heedsCursor(http, position, first, limits)))
+      return yield* pagesOf('session');
+    isOnly = false;
+    yield page;
+  }
 }
 
 /**

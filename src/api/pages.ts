@@ -1,6 +1,14 @@
 import { readList } from '../contract/body.ts';
 import { readSigns } from '../contract/page-signs.ts';
-import { addPage, formatStep, isNumberStep, nextSteps, type PageStep, stepAfter } from '../contract/paging.ts';
+import {
+  addPage,
+  formatStep,
+  hasOpenCounts,
+  isNumberStep,
+  nextSteps,
+  type PageStep,
+  stepAfter,
+} from '../contract/paging.ts';
 import { PartnerctlError, type ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
@@ -17,6 +25,8 @@ const MAX_EMPTY_PAGES = 3;
 
 export interface Page<Item> extends Partial<Ending> {
   readonly items: readonly Item[];
+  /** Whether this last page of a history states more than was read. */
+  readonly hasOpenCounts?: boolean;
 }
 
 /**
@@ -54,7 +64,8 @@ class PageReader<Item> implements Reader<Item> {
     for (;;) {
       const items = [...page.fresh.values()];
       const steps = this.stepsFrom(page);
-      if (steps.length === 0 && this.list.extent !== 'list') return yield { items, ...(await endOf(this, page)) };
+      if (steps.length === 0 && this.list.extent !== 'list')
+        return yield { items, ...(await endOf(this, page)), hasOpenCounts: hasOpenCounts(page) };
       // Before more is asked for: what fails then says nothing of the list.
       yield { items };
       for (const id of page.fresh.keys()) this.seen.add(id);

@@ -89,6 +89,11 @@ function openCounts(signs: readonly Sign[], { items, pages, totals }: Progress, 
   ];
 }
 
+/** Whether a count states more than was read of the rest of a session: it may be of the whole session. */
+export function hasOpenCounts({ signs, progress }: ReadPage): boolean {
+  return openCounts(signs, progress, 'session').length > 0;
+}
+
 /** Returns what speaks of more, and where. @param isSetWhole the user says that a page is all: totals count something else */
 export function moreSigns(read: ReadPage, extent: Extent, isSetWhole: boolean): readonly string[] {
   const { signs, progress, page } = read;

@@ -82,6 +82,24 @@ test('a history that ignores cursors is shown once, and asked for again only aft
   expect(server.requests.length).toBeLessThan(36);
 });
 
+describe('a history that ignores cursors, in numbered pages, is read to its last page', () => {
+  const entries = idsFrom(0, 29).map((message_id) => ({ message_id, role: 'assistant', text: 'x' }));
+  const pages = (page: number) => ({ page, pages: 3 });
+
+  test.each([
+    ['that are counted, after a message of the first', pages, 's-4'],
+    ['that are counted, after a message of a later one', pages, 's-14'],
+    ['with a total', () => ({ total: 30 }), 's-14'],
+  ])('%s', async (_, counts, after) => {
+    const server = await historyServer();
+    server.behave(({ json, url }) => {
+      const page = Number(url.searchParams.get('page') ?? 1);
+      json(200, { results: entries.slice(page * 10 - 10, page * 10), ...counts(page) });
+    });
+    await expectWhole(server, Number(after.slice(2)) + 1, 29, '--after', after);
+  });
+});
+
 test('the newest messages, the oldest of them first, are not taken for all if others come before', async () => {
   const server = await historyServer();
   server.add('s', 8);
