@@ -245,6 +245,8 @@ export async function ensureJobs(
 export interface CronResult extends Omit<CreatedJob, 'job' | 'key'>, ScheduleTexts {
   readonly job: Omit<CronJob, 'agent_id'> & { readonly agent_id: string | null };
   readonly key: string | null;
+  /** In words, the schedule that the service has instead, if all of it is known. */
+  readonly presentDescription?: string;
 }
 
 function scheduleWarning({ job, cron_job_id }: CreatedJob, { command }: CronContext): string {
@@ -281,7 +283,9 @@ export function openJobs(context: CronContext, http: Http, log: Log) {
     for await (const created of emitted<CreatedJob>((emit) => ensureJobs(deps, wanted, options, emit))) {
       if (created.schedule === null && !isWarned) await warn(scheduleWarning(created, context));
       isWarned ||= created.schedule === null;
-      yield { ...created, ...(await describe(created.job.schedule)) };
+      const present = created.presentSchedule && (await describe(created.presentSchedule));
+      const texts = await describe(created.job.schedule);
+      yield { ...created, ...texts, ...(present && { presentDescription: present.description }) };
     }
   }
   return { describe, lists, create };

@@ -84,8 +84,15 @@ export function toDifference({ field, before, after }: CronDifference, name: str
   return { resource: 'job', name, agent, field, service: before ?? null, manifest: after ?? null };
 }
 
-function differencesOf({ name, agent }: JobStep, { differences }: CronResult): Difference[] {
-  return differences.map((each) => toDifference(each, name, agent.wanted.name));
+function differencesOf(
+  { name, agent }: JobStep,
+  { differences, description, presentDescription: service }: CronResult,
+): Difference[] {
+  const in_words = service === undefined ? undefined : { service, manifest: description };
+  return differences.map((each) => ({
+    ...toDifference(each, name, agent.wanted.name),
+    ...(in_words && each.field !== 'instructions' && { in_words }),
+  }));
 }
 
 /** What a result means for a manifest: a job that exists otherwise is there, and no call can change it. */

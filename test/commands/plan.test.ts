@@ -96,6 +96,25 @@ describe('a plan', () => {
     });
   });
 
+  test('says in words which schedule a job has and should have, and once what a person can do about differences', async () => {
+    const { it, path } = await applied((text) =>
+      text.replace('0 18 * * 1-5', '30 9 * * 1-4').replace('name: Acme,', 'name: Corp,'),
+    );
+    for (const command of ['plan', 'provision']) {
+      const { stdout } = await run([command, path], { env: it.env });
+      expect(stdout).toContain(`
+    ! job "daily" of "Support" schedule differs: At 18:00, Monday through Friday (Europe/Berlin) at the service, At 09:30, Monday through Thursday (Europe/Berlin) in the manifest
+`);
+      expect(stdout).toContain('; 2 differences cannot be changed through the API.\n');
+      expect(stdout.match(/partnerctl export --out <dir> --update/g)).toHaveLength(1);
+    }
+    const { summary, spaces } = (await plan(it, path)).json<PlanAnswer>();
+    expect([summary.differences, spaces[0]?.differences]).toMatchObject([
+      4,
+      [{}, { field: 'minute', service: '0', manifest: '30' }, {}, {}],
+    ]);
+  });
+
   test('has agents and jobs that the manifest does not have, which are no pending change: exit 0', async () => {
     const { it, path } = await applied((text) => text.replace(/ {4}cron:[\s\S]*$/, ''));
     const ran = await plan(it, path);

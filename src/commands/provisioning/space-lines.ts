@@ -74,16 +74,24 @@ export function stepLine(step: Step, write: Write = (text) => text, end = ''): R
   ]);
 }
 
-/** Without the instructions of a job: they are long, and others read a summary of CI. */
-function differenceLine({ resource, name, agent, field, service, manifest }: Difference): ReportLine {
+/** What is shown as differing: the fields of one schedule are one. */
+export function shownDifferences({ differences }: SpacePlan): readonly Difference[] {
+  return differences.filter(({ in_words }, index) => !in_words || in_words !== differences[index - 1]?.in_words);
+}
+
+function valuesOf({ field, service, manifest, in_words }: Difference): string {
+  if (in_words) return `: ${in_words.service} at the service, ${in_words.manifest} in the manifest`;
+  // The instructions of a job are long, and others read a summary of CI.
+  if (field === 'instructions' || service === null || manifest === null) return '';
+  return `: ${JSON.stringify(service)} at the service, ${JSON.stringify(manifest)} in the manifest`;
+}
+
+function differenceLine(difference: Difference): ReportLine {
+  const { resource, name, agent, field, in_words } = difference;
   const owner = agent === undefined ? '' : ` of ${JSON.stringify(agent)}`;
   const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}${owner}`;
-  const isShown = field !== 'instructions' && service !== null && manifest !== null;
-  const values = `: ${JSON.stringify(service)} at the service, ${JSON.stringify(manifest)} in the manifest`;
-  return detailLine('!', [
-    { text: `${resource}${subject} ${field} ${field === 'instructions' ? 'differ' : 'differs'}` },
-    { text: isShown ? values : '', tone: 'plain' },
-  ]);
+  const what = in_words ? 'schedule differs' : field === 'instructions' ? 'instructions differ' : `${field} differs`;
+  return detailLine('!', [{ text: `${resource}${subject} ${what}` }, { text: valuesOf(difference), tone: 'plain' }]);
 }
 
 function unmanagedLine({ resource, id, name, reason }: Unmanaged): ReportLine {
@@ -91,11 +99,11 @@ function unmanagedLine({ resource, id, name, reason }: Unmanaged): ReportLine {
   return detailLine('?', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest${more}`);
 }
 
-export function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
+export function detailLines(plan: SpacePlan, tense: Tense): ReportLine[] {
   return [
-    ...steps.filter(({ status }) => status === tense).map((step) => stepLine(step)),
-    ...differences.map(differenceLine),
-    ...unmanaged.map(unmanagedLine),
+    ...plan.steps.filter(({ status }) => status === tense).map((step) => stepLine(step)),
+    ...shownDifferences(plan).map(differenceLine),
+    ...plan.unmanaged.map(unmanagedLine),
   ];
 }
 
