@@ -29,7 +29,7 @@ const CHANGES: Readonly<Record<string, (now: World) => Partial<World>>> = {
   'rename the space': () => ({ space: { space_id: 's1', name: 'Theirs' } }),
   'install an agent': ({ agents }) => ({ agents: [...agents, agent('theirs')] }),
   'remove an agent': ({ agents }) => ({ agents: agents.slice(1) }),
-  'change an agent': ({ agents }) => ({ agents: agents.with(0, agent('a', { name: 'Theirs' })) }),
+  'change an agent': ({ agents }) => ({ agents: agents.with(1, agent('c', { ...agents[1], name: 'Theirs' })) }),
   'set up a chat': ({ agents }) => ({ agents: agents.with(0, agent('a', chat('a', 'Theirs'))) }),
   'change a chat': ({ agents }) => ({ agents: agents.with(1, agent('c', chat('c', 'Theirs'))) }),
   'create a job': ({ jobs }) => ({ jobs: [...jobs, job('a', 'theirs')] }),
