@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, schedules } from '../support/cron.ts';
-import { fasterClock, run, tinyRandom } from '../support/run.ts';
+import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fasterClock, partnerctl, run, tinyRandom } from '../support/run.ts';
+import { manifest } from '../support/service.ts';
 import { Screen } from '../support/sinks.ts';
 
 /** Runs a command line in a terminal, faster than it would. @returns what stderr shows, and the different times left */
@@ -26,4 +28,25 @@ test('A terminal shows a countdown while a reply is awaited, and while a job may
   const reconciled = await watch(reconcile, service.env, 30);
   expect(reconciled.code).toBe(0);
   expect(reconciled.left).toBeGreaterThan(3);
+});
+
+test('A terminal counts the spaces whose agents are there, and then the jobs of all', async () => {
+  const terminal = new Screen();
+  const service = await startFakeService({
+    'GET *': json([]),
+    'POST /automation/agent-templates/provision-space/': (_, response, count) =>
+      sendJson(response, { space_id: `s${count}`, agents: [{ agent_id: `a${count}`, name: 'Support' }] }, 201),
+    [`POST ${CRON_JOBS}`]: async (_, response, count) => {
+      await terminal.until(count < 3 ? 'Applying: 2 of 2' : 'Creating jobs: 2 of 3');
+      sendJson(response, { cron_job_id: `c${count}` }, 201);
+    },
+  });
+  const jobs = (...names: string[]) =>
+    names.map((name) => `{ name: ${name}, instructions: ${name}, schedule: '@daily' }`);
+  const scheduled = (id: string, ...names: string[]) =>
+    manifest(id).replace('"Support" }', `"Support", cron: [${jobs(...names)}] }`);
+  const stdin = `${scheduled('one', 'a', 'b')}---\n${scheduled('two', 'c')}`;
+  const options = { stdin, terminal, columns: 80, clock: fasterClock(2) };
+  const ran = await partnerctl(service.baseUrl, ['provision', '-'], options);
+  expect(ran.code, ran.stderr).toBe(0);
 });
