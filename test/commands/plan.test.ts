@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
 import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
-import { provision, provisioned } from './provisioning.ts';
+import { plan, provision, provisioned } from './provisioning.ts';
 
 /* plan-screens.test.ts has what people see of a plan. */
 
@@ -12,9 +12,6 @@ interface PlanAnswer {
   readonly spaces: readonly { readonly differences: readonly object[]; readonly unmanaged: readonly object[] }[];
   readonly summary: Readonly<Record<string, number>>;
 }
-
-const plan = ({ env }: Pick<Service, 'env'>, path: string, more: readonly string[] = []) =>
-  run(['plan', path, '-o', 'json', '--detailed-exitcode', ...more], { env });
 
 const apply = (it: Service, path: string, more: readonly string[] = []) => provision([path, ...more], it);
 
@@ -125,7 +122,7 @@ describe('a plan', () => {
       { resource: 'job', id: expect.stringMatching(/^cron_/), name: 'daily' },
     ]);
     expect(summary).toEqual({ ...SUMMARY, none: 1, unmanaged: 2 });
-    const listed = await plan(it, path, ['--unmanaged']);
+    const listed = await plan(it, path, '--unmanaged');
     expect(listed).toMatchObject({ code: 13, stderr: 'exit 13: 2 things not in the manifest\n' });
   });
 
@@ -136,7 +133,7 @@ describe('a plan', () => {
     expect(counted).toMatchObject({ code: 0, stderr: '' });
     expect(counted.stdout).toContain('1 space of the service is in no manifest: --unmanaged lists them.\n');
     expect((await run(['plan', path], { env: it.env })).stdout).not.toContain('in no manifest');
-    const ran = await plan(it, dirname(path), ['--unmanaged']);
+    const ran = await plan(it, dirname(path), '--unmanaged');
     expect(ran).toMatchObject({ code: 13, stderr: 'exit 13: 1 space in no manifest\n' });
     const space_id = expect.stringMatching(/^spc_/);
     expect(ran.json()).toMatchObject({
@@ -213,7 +210,7 @@ describe('an agent that was edited in the manifest', () => {
     expect((await it.posts()).map(({ body }) => Object(body).external_space_id)).toEqual(['other']);
     const consent = ['--create-beside', 'acme'];
     const actions = [{ op: 'install_agent' }, { op: 'setup_chat' }];
-    expect((await plan(it, path, consent)).json()).toMatchObject({
+    expect((await plan(it, path, ...consent)).json()).toMatchObject({
       spaces: [{ action: 'change', actions }, { action: 'none' }],
     });
     expect((await apply(it, path, consent)).code).toBe(0);
