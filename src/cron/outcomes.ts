@@ -138,7 +138,7 @@ export function unknown(subject: Subject, since: string, error?: unknown): JobOu
   const adopt = own.map(([, id]) => `\nIf its id is ${id}: ${adoptLine(subject, String(id))}`);
   const unsettled = new OutcomeUnknownError(`${describeJob(subject)} may have been created.`, {
     ...info,
-    why: `${why}\nIts key is ${key}.`,
+    why: `Its key is ${key}.\n${why}`,
     hint: `Find out whether it exists: ${command(['cron', 'reconcile'])}${adopt.join('')}\nUntil then, no job of this name is created.`,
     details: { key },
     cause: error,
