@@ -34,10 +34,12 @@ test('A terminal counts the spaces whose agents are there, and then the jobs of 
   const terminal = new Screen();
   const service = await startFakeService({
     'GET *': json([]),
-    'POST /automation/agent-templates/provision-space/': (_, response, count) =>
-      sendJson(response, { space_id: `s${count}`, agents: [{ agent_id: `a${count}`, name: 'Support' }] }, 201),
+    'POST /automation/agent-templates/provision-space/': async (_, response, count) => {
+      if (count === 2) await terminal.until('Applying: 1 of 2');
+      sendJson(response, { space_id: `s${count}`, agents: [{ agent_id: `a${count}`, name: 'Support' }] }, 201);
+    },
     [`POST ${CRON_JOBS}`]: async (_, response, count) => {
-      await terminal.until(count < 3 ? 'Applying: 2 of 2' : 'Creating jobs: 2 of 3');
+      await terminal.until(count < 3 ? 'Creating jobs: 0 of 3' : 'Creating jobs: 2 of 3');
       sendJson(response, { cron_job_id: `c${count}` }, 201);
     },
   });
@@ -46,7 +48,7 @@ test('A terminal counts the spaces whose agents are there, and then the jobs of 
   const scheduled = (id: string, ...names: string[]) =>
     manifest(id).replace('"Support" }', `"Support", cron: [${jobs(...names)}] }`);
   const stdin = `${scheduled('one', 'a', 'b')}---\n${scheduled('two', 'c')}`;
-  const options = { stdin, terminal, columns: 80, clock: fasterClock(2) };
+  const options = { stdin, terminal, columns: 80, clock: fasterClock(1) };
   const ran = await partnerctl(service.baseUrl, ['provision', '-'], options);
   expect(ran.code, ran.stderr).toBe(0);
 });

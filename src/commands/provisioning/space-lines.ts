@@ -79,19 +79,19 @@ export function shownDifferences({ differences }: SpacePlan): readonly Differenc
   return differences.filter(({ in_words }, index) => !in_words || in_words !== differences[index - 1]?.in_words);
 }
 
-function valuesOf({ field, service, manifest, in_words }: Difference): string {
-  if (in_words) return `: ${in_words.service} at the service, ${in_words.manifest} in the manifest`;
-  // The instructions of a job are long, and others read a summary of CI.
-  if (field === 'instructions' || service === null || manifest === null) return '';
-  return `: ${JSON.stringify(service)} at the service, ${JSON.stringify(manifest)} in the manifest`;
-}
-
-function differenceLine(difference: Difference): ReportLine {
-  const { resource, name, agent, field, in_words } = difference;
+function differenceLine({ resource, name, agent, field, service, manifest, in_words }: Difference): ReportLine {
   const owner = agent === undefined ? '' : ` of ${JSON.stringify(agent)}`;
   const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}${owner}`;
-  const what = in_words ? 'schedule differs' : field === 'instructions' ? 'instructions differ' : `${field} differs`;
-  return detailLine('!', [{ text: `${resource}${subject} ${what}` }, { text: valuesOf(difference), tone: 'plain' }]);
+  const verb = field === 'instructions' ? 'differ' : 'differs';
+  // The instructions of a job are long, and others read a summary of CI.
+  const isShown = field !== 'instructions' && service !== null && manifest !== null;
+  const [before, after] = in_words
+    ? [in_words.service, in_words.manifest]
+    : [JSON.stringify(service), JSON.stringify(manifest)];
+  return detailLine('!', [
+    { text: `${resource}${subject} ${in_words ? 'schedule' : field} ${verb}` },
+    { text: isShown ? `: ${before} at the service, ${after} in the manifest` : '', tone: 'plain' },
+  ]);
 }
 
 function unmanagedLine({ resource, id, name, reason }: Unmanaged): ReportLine {
