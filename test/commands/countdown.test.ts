@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
 import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, schedules } from '../support/cron.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
@@ -6,10 +7,21 @@ import { fasterClock, partnerctl, run, tinyRandom } from '../support/run.ts';
 import { manifest } from '../support/service.ts';
 import { Screen } from '../support/sinks.ts';
 
-/** Runs a command line in a terminal, faster than it would. @returns what stderr shows, and the different times left */
-async function watch(args: readonly string[], env: Record<string, string | undefined>, times: number) {
+/** Runs a command line in a terminal. @returns what stderr shows, and how many different times left */
+async function watch(args: readonly string[], env: Record<string, string | undefined>) {
   const terminal = new Screen();
-  const ran = await run(args, { env, terminal, columns: 80, clock: fasterClock(times), random: tinyRandom });
+  let writes = 0;
+  terminal.on('data', () => {
+    writes += 1;
+  });
+  // What is shown makes the time pass, so that a busy machine shows as much.
+  const now = () => Date.now() + 500 * writes;
+  const sleep = async (ms: number, signal?: AbortSignal) => {
+    const end = now() + ms;
+    while (now() < end) await systemClock.sleep(Math.min(50, end - now()), signal);
+  };
+  const clock = { ...systemClock, now, monotonic: now, sleep };
+  const ran = await run(args, { env, terminal, columns: 80, clock, random: tinyRandom });
   const left = new Set([...terminal.output.matchAll(/Waiting\b[^(]*\((\d+ s) left/g)].map(([, time]) => time));
   return { code: ran.code, stderr: ran.stderr, left: left.size };
 }
@@ -19,13 +31,13 @@ test('A terminal shows a countdown while a reply is awaited, and while a job may
   await service.admin('PUT', '/script', { rules: [{ pattern: '.', replies: [] }] });
   const { source_id } = await createChat(service);
   const send = ['chat', 'send', '--source', source_id, '--session', 's1', 'Hello', '--wait', '--timeout', '40s'];
-  const waited = await watch(send, service.env, 10);
+  const waited = await watch(send, service.env);
   expect(waited).toMatchObject({ code: 11, stderr: expect.not.stringContaining('left') });
   expect(waited.left).toBeGreaterThan(3);
   await service.faults({ kind: 'reset', stage: 'before', on: `POST ${CRON_JOBS}`, times: 1 });
   expect((await service.create([])).code).toBe(9);
   const reconcile = ['cron', 'reconcile', '--assume-not-created', '--state', service.state];
-  const reconciled = await watch(reconcile, service.env, 30);
+  const reconciled = await watch(reconcile, service.env);
   expect(reconciled.code).toBe(0);
   expect(reconciled.left).toBeGreaterThan(3);
 });
