@@ -155,5 +155,7 @@ export async function forgetJob(
   const question = `${what} ${remains}; this only lets a job of that name be created again.`;
   await confirmChange(context, question, yes);
   await log.append([log.newRecord('cron.forgotten', { key, of: live })]);
+  if (yes && ids !== '')
+    await context.notice(`note: The API deletes no job: if the service still has ${ids}, it keeps running.`);
   return { key, job };
 }

@@ -32,8 +32,8 @@ export interface CreateDeps extends OnceDeps, Pick<Subject, 'command'> {
   /** The base URL of the service. */
   readonly origin: string;
   readonly lists: JobLists;
-  /** Called if the list cannot be read at all: only the state prevents duplicates then. */
-  readonly onUnavailable: (reason: ListUnavailable) => void;
+  /** Called if the list cannot be read, now or at all: only the state tells what exists then. */
+  readonly onUnread: (reason: ListUnavailable | PartnerctlError) => void;
   /** Returns how much time the command has left, in milliseconds. */
   readonly remainingMs: () => number;
   readonly notice: (text: string) => Promise<void>;
@@ -137,14 +137,15 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     read: () => Promise<JobStandings>,
     reading: 'recent' | 'anew',
   ): Promise<Decided> {
-    const { lists, onUnavailable } = this.deps;
+    const { lists, onUnread } = this.deps;
     const list = await lists[reading]().catch((error: unknown) => {
       if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
       return error;
     });
-    if (list instanceof ListUnavailable) onUnavailable(list);
     if (list instanceof PartnerctlError || list instanceof ListUnavailable) {
       const closed = this.decideAll(wanted, standings, 'closed');
+      const isRecorded = closed.some(([, { kind }]) => kind !== 'create');
+      if (isRecorded || list instanceof ListUnavailable) onUnread(list);
       if (list instanceof ListUnavailable) return closed;
       // That a recorded job exists is known without the list.
       return closed.map(([each, decision]) => [
@@ -162,11 +163,11 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
    * @returns the decisions once one is listed; after a minute, or at the end of the command's time, all are blocked
    */
   private async lookAgain(unlisted: readonly Unlisted[], look: () => Promise<Decided>): Promise<Decided> {
-    const { clock, signal, lists, remainingMs, notice, onWait } = this.deps;
+    const { clock, signal, lists, remainingMs, notice, onWait, command } = this.deps;
     const elapsed = startStopwatch(clock);
     const limitMs = Math.min(LEASE_MS, remainingMs() - lists.tookMs - SPARE_MS);
     if (limitMs > 0) {
-      await notice(lookingAgain(unlisted, limitMs));
+      await notice(lookingAgain(unlisted, limitMs, command));
       onWait(limitMs);
     }
     for (const lookMs of LOOKS_MS) {
@@ -214,12 +215,13 @@ function isUnlisted(each: Decided[number]): each is Unlisted {
   return each[1].kind === 'unlisted';
 }
 
-/** The note before the wait: whoever sees no spinner would see nothing for a minute. */
-function lookingAgain(unlisted: readonly Unlisted[], limitMs: number): string {
+/** The note before the wait: whoever sees no spinner would see nothing for a minute, or knows that a job was deleted. */
+function lookingAgain(unlisted: readonly Unlisted[], limitMs: number, command: CreateDeps['command']): string {
   const names = unlisted.slice(0, MAX_NAMED).map(([{ job }]) => JSON.stringify(job.name));
   if (unlisted.length > MAX_NAMED) names.push(`${unlisted.length - MAX_NAMED} more`);
   const seconds = Math.ceil(limitMs / 1000);
-  return `note: recorded, but not in the list of jobs yet: ${names.join(', ')}. Looking again for up to ${seconds} s.`;
+  const forget = command(['cron', 'forget', unlisted[0]?.[1].cron_job_id ?? '']);
+  return `note: recorded, but not in the list of jobs yet: ${names.join(', ')}. Looking again for up to ${seconds} s. One that was deleted at the service is forgotten with: ${forget}`;
 }
 
 function isListed(list: JobList, job: CronJob): boolean {
@@ -245,6 +247,8 @@ export async function ensureJobs(
 export interface CronResult extends Omit<CreatedJob, 'job' | 'key'>, ScheduleTexts {
   readonly job: Omit<CronJob, 'agent_id'> & { readonly agent_id: string | null };
   readonly key: string | null;
+  /** In words, the schedule that the service has instead, if all of it is known. */
+  readonly presentDescription?: string;
 }
 
 function scheduleWarning({ job, cron_job_id }: CreatedJob, { command }: CronContext): string {
@@ -271,8 +275,12 @@ export function openJobs(context: CronContext, http: Http, log: Log) {
     ...{ origin: http.baseUrl, log, clock, signal, lists, command, notice },
     remainingMs: () => http.remainingMs(),
     post: (job: CronJob, options: SendOptions) => createJob(http, job, options),
-    onUnavailable: ({ message }: ListUnavailable) =>
-      http.warn(`Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),
+    onUnread: (reason: ListUnavailable | PartnerctlError) =>
+      http.warn(
+        reason instanceof ListUnavailable
+          ? `Cannot read the list of jobs: ${reason.message} Only the state prevents duplicates.`
+          : `${reason.message} Recorded jobs are not compared with it.`,
+      ),
     onWait: (ms: number) => progress.countdown(ms, (left) => `looking again for up to ${left}`),
   };
 
@@ -281,7 +289,9 @@ export function openJobs(context: CronContext, http: Http, log: Log) {
     for await (const created of emitted<CreatedJob>((emit) => ensureJobs(deps, wanted, options, emit))) {
       if (created.schedule === null && !isWarned) await warn(scheduleWarning(created, context));
       isWarned ||= created.schedule === null;
-      yield { ...created, ...(await describe(created.job.schedule)) };
+      const present = created.presentSchedule && (await describe(created.presentSchedule));
+      const texts = await describe(created.job.schedule);
+      yield { ...created, ...texts, ...(present && { presentDescription: present.description }) };
     }
   }
   return { describe, lists, create };

@@ -12,6 +12,7 @@ import {
 import { findInList, type JobList } from './job-list.ts';
 import { type ExistingJob, type LookAlike, presentContent } from './look-alikes.ts';
 import { blocked, comparison, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
+import { completeSchedule } from './schedule.ts';
 
 /*
  * Decides what it means for the creation of a job that the state or the service's list has one like it. Pure: the same
@@ -70,7 +71,10 @@ function decideRecorded(known: Knowledge, { object: cron_job_id, data }: Recorde
   if (ensure && jobs?.has(cron_job_id) === false) return { kind: 'unlisted', cron_job_id };
   const present = presentContent(data, jobs?.get(cron_job_id));
   const differences = findDifferences(present, job);
-  if (differences.length > 0) return settled(blocked(known, 'different', { cron_job_id, differences }));
+  if (differences.length > 0) {
+    const presentSchedule = completeSchedule(present.schedule);
+    return settled(blocked(known, 'different', { cron_job_id, differences, presentSchedule }));
+  }
   const found = { cron_job_id, ...comparison(present.schedule) };
   return ensure ? settled(outcome('exists', found)) : settled(blocked(known, 'same', found));
 }
@@ -111,7 +115,8 @@ function decideListed(known: Knowledge, list: JobList): Decision {
     if (differences.length === 0) {
       return { kind: 'adopt', listed, outcome: outcome('adopted', { cron_job_id, ...comparison(listed.schedule) }) };
     }
-    return { kind: 'adopt', listed, outcome: blocked(known, 'different', { cron_job_id, differences }) };
+    const found = { cron_job_id, differences, presentSchedule: completeSchedule(listed.schedule) };
+    return { kind: 'adopt', listed, outcome: blocked(known, 'different', found) };
   }
   const seen = maybe.map(({ cron_job_id }) => cron_job_id);
   const candidates = unexplained(known, seen);

@@ -9,7 +9,7 @@ import {
 } from '../errors.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import type { LookAlike } from './look-alikes.ts';
-import { completeSchedule, type ScheduleParts } from './schedule.ts';
+import { type CronSchedule, completeSchedule, type ScheduleParts } from './schedule.ts';
 
 export interface JobOutcome {
   /**
@@ -23,6 +23,8 @@ export interface JobOutcome {
   readonly isOwn?: true;
   /** Null if not all of an existing job's schedule is known, so that it was not compared. */
   readonly schedule?: null;
+  /** The schedule of an existing job that differs, if all of it is known. */
+  readonly presentSchedule?: CronSchedule | undefined;
   readonly error: unknown;
 }
 
@@ -66,7 +68,7 @@ function adoptLine({ job, command }: Subject, id: string, ...more: readonly stri
 
 type Reason = 'same' | 'different' | 'gone' | 'several' | 'ambiguous' | 'in_progress' | 'edited';
 
-type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'schedule'>> & {
+type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'schedule' | 'presentSchedule'>> & {
   readonly candidates?: readonly string[];
   readonly lookAlikes?: readonly LookAlike[];
   /** When another process reserved the job, by its clock. */
@@ -84,7 +86,8 @@ function describeLookAlike({ cron_job_id, name, hasSameText }: LookAlike): strin
 /** A job that is not created, because of another one. */
 export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {}): JobOutcome {
   const { key, command, consent = '--create-beside' } = subject;
-  const { cron_job_id = null, differences = [], schedule, lookAlikes = [], since, lookedMs = 0 } = evidence;
+  const { cron_job_id = null, differences = [], schedule, presentSchedule, lookAlikes = [] } = evidence;
+  const { since, lookedMs = 0 } = evidence;
   const { candidates = lookAlikes.flatMap(({ cron_job_id: id }) => id ?? []) } = evidence;
   const job = describeJob(subject);
   const forget = command(['cron', 'forget', key]);
@@ -120,7 +123,8 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
   const why = [...differences.map(describeDifference), ...lookAlikes.map(describeLookAlike)].join('\n') || undefined;
   const details = { cron_job_id, key, reason, differences, candidates };
   const error = new DuplicateError(message, { why, hint, details });
-  return outcome('blocked', { cron_job_id, differences, ...(schedule === null && { schedule }), error });
+  const present = { ...(schedule === null && { schedule }), presentSchedule };
+  return outcome('blocked', { cron_job_id, differences, ...present, error });
 }
 
 /** A job that may have been created. @param error the failure of this command's POST, if it sent one */
@@ -134,7 +138,7 @@ export function unknown(subject: Subject, since: string, error?: unknown): JobOu
   const adopt = own.map(([, id]) => `\nIf its id is ${id}: ${adoptLine(subject, String(id))}`);
   const unsettled = new OutcomeUnknownError(`${describeJob(subject)} may have been created.`, {
     ...info,
-    why: `${why}\nIts key is ${key}.`,
+    why: `Its key is ${key}.\n${why}`,
     hint: `Find out whether it exists: ${command(['cron', 'reconcile'])}${adopt.join('')}\nUntil then, no job of this name is created.`,
     details: { key },
     cause: error,

@@ -147,6 +147,8 @@ interface ApplyRun extends ProvisionDeps {
   readonly checkState: () => Promise<void>;
   /** Starts nothing more after a failure that every further space would have. */
   readonly stopAfter: (report: SpacePlan) => void;
+  /** Counts a space of which only the jobs may be left. */
+  readonly onApplied: () => void;
 }
 
 /** Provisions the space of a plan, its agents, and their chats. Failures are in its progress. */
@@ -214,11 +216,12 @@ async function applyBatch(
       // Records share a write: the next space need not wait for the one of this.
       records.push(end(progress));
     }
+    run.onApplied();
   };
   const limit = pLimit(run.concurrency);
   await Promise.all(plans.map((plan) => limit(() => apply(plan))));
   await Promise.all(records);
-  await createJobs(withJobs, { engine: run.jobs, consent: run.createBeside }, run.stop);
+  await createJobs(withJobs, { engine: run.jobs, consent: run.createBeside, count: run.count }, run.stop);
   for (const progress of withJobs) emit(progress.report());
 }
 
@@ -247,20 +250,20 @@ export function applyPlans(
     return check;
   };
   return emitted(async (emit) => {
-    const onFinished = deps.count('Applying', plans.length);
+    const count = deps.count('Applying', plans.length);
+    // After Ctrl-C, those that were not started are skipped.
+    const onApplied = () => (interrupt.aborted ? undefined : count());
     let failed = 0;
     const report = (plan: SpacePlan): void => {
       if (plan.failures.length > 0) failed += 1;
       stopAfter(plan);
-      // After Ctrl-C, those that were not started are skipped.
-      if (!interrupt.aborted) onFinished();
       emit(plan);
     };
     let rest = plans;
     while (rest.length > 0 && failed < maxFailures) {
       // All of a batch may fail.
       const size = maxFailures - failed;
-      await applyBatch({ ...deps, stop, checkState, stopAfter }, rest.slice(0, size), report);
+      await applyBatch({ ...deps, stop, checkState, stopAfter, onApplied }, rest.slice(0, size), report);
       rest = rest.slice(size);
     }
     for (const plan of rest) emit(withStatus(plan, 'skipped'));

@@ -16,6 +16,8 @@ export interface Difference {
   /** Null if the service has nothing, or does not show what it has. */
   readonly service: unknown;
   readonly manifest: unknown;
+  /** The whole schedule that the field is a part of. */
+  readonly in_words?: { readonly service: string; readonly manifest: string };
 }
 
 /** Something that exists in the space, and that the manifest does not have. */

@@ -54,6 +54,7 @@ type JobResults = ReadonlyMap<JobStep | undefined, CronResult>;
 async function runEngine(
   { engine, consent: consented, ...mode }: EngineRun & Pick<RunOptions, 'dryRun' | 'willRun'>,
   ready: readonly Ready[],
+  onResult: () => void = () => undefined,
 ): Promise<JobResults> {
   const wanted = ready.flatMap(({ plan: { document }, step: { wanted: job, agent, key } }, index) => {
     if (agent.agent_id === null) return [];
@@ -63,8 +64,10 @@ async function runEngine(
   });
   const results = new Map<JobStep | undefined, CronResult>();
   if (wanted.length === 0) return results;
-  for await (const result of engine.create(wanted, { ensure: true, ...mode, ...rulesOf(ready, consented) }))
+  for await (const result of engine.create(wanted, { ensure: true, ...mode, ...rulesOf(ready, consented) })) {
     results.set(ready[result.index]?.step, result);
+    onResult();
+  }
   return results;
 }
 
@@ -84,8 +87,15 @@ export function toDifference({ field, before, after }: CronDifference, name: str
   return { resource: 'job', name, agent, field, service: before ?? null, manifest: after ?? null };
 }
 
-function differencesOf({ name, agent }: JobStep, { differences }: CronResult): Difference[] {
-  return differences.map((each) => toDifference(each, name, agent.wanted.name));
+function differencesOf(
+  { name, agent }: JobStep,
+  { differences, description, presentDescription: service }: CronResult,
+): Difference[] {
+  const in_words = service === undefined ? undefined : { service, manifest: description };
+  return differences.map((each) => ({
+    ...toDifference(each, name, agent.wanted.name),
+    ...(in_words && each.field !== 'instructions' && { in_words }),
+  }));
 }
 
 /** What a result means for a manifest: a job that exists otherwise is there, and no call can change it. */
@@ -163,7 +173,11 @@ export function hasUnsettledJobs(plan: SpacePlan): boolean {
  * Creates the missing jobs of all spaces at once. Failures are in their progress: what ended the run is also the failure
  * of spaces with jobs left out.
  */
-export async function createJobs(all: readonly Progress[], run: EngineRun, stop: AbortSignal): Promise<void> {
+export async function createJobs(
+  all: readonly Progress[],
+  { count, ...run }: EngineRun & { readonly count: (doing: string, total: number) => () => void },
+  stop: AbortSignal,
+): Promise<void> {
   const ready = all.flatMap((progress) => {
     const plan = progress.report();
     const steps = jobSteps(plan).filter(isUnsettled);
@@ -172,7 +186,8 @@ export async function createJobs(all: readonly Progress[], run: EngineRun, stop:
   let ended: unknown;
   try {
     stop.throwIfAborted();
-    const results = await runEngine({ ...run, dryRun: false }, ready);
+    const onCreated = ready.length > 0 ? count('Creating jobs', ready.length) : undefined;
+    const results = await runEngine({ ...run, dryRun: false }, ready, onCreated);
     for (const { progress, plan, step } of ready) {
       const result = results.get(step);
       if (!result) continue;

@@ -1,7 +1,10 @@
 import { DEFAULT_RETRIES } from '../config/service-flags.ts';
 import { resolveBaseUrl } from '../config/settings.ts';
+import type { ListedSpace } from '../contract/resources.ts';
 import type { CronContext } from '../cron/context.ts';
 import { openJobs } from '../cron/ensure-jobs.ts';
+import { looseName } from '../cron/job.ts';
+import { groupBy } from '../platform/group-by.ts';
 import { readFacts } from '../state/space-record.ts';
 import { applyPlans } from './apply.ts';
 import { stopsProvisioning } from './failures.ts';
@@ -83,6 +86,27 @@ async function openProvisioning(
   };
 }
 
+/** Warns of a new space with the name of an existing one: somebody may have edited the external_space_id. */
+async function warnOfNamesakes(
+  { warn }: ProvisionContext,
+  plans: readonly SpacePlan[],
+  others: readonly ListedSpace[],
+): Promise<void> {
+  const existing = groupBy(others, ({ name }) => looseName(name ?? ''));
+  const isNew = ({ space_id, failures }: SpacePlan) => space_id === null && failures.length === 0;
+  const created = groupBy(plans.filter(isNew), ({ document }) => looseName(document.manifest.space.name));
+  for (const [name, [plan, ...more]] of created) {
+    const [space, ...alike] = existing.get(name) ?? [];
+    // Where many have one name, it tells nothing.
+    if (!plan || !space || more.length + alike.length > 0) continue;
+    const { external_space_id: id, space: wanted } = plan.document.manifest;
+    const known = [space.external_space_id, `(${space.space_id})`].filter(Boolean).join(' ');
+    await warn(
+      `${id} would be a second space named ${JSON.stringify(wanted.name)}: ${known} exists. For the same customer, keep the external_space_id: the API cannot rename or remove a space.`,
+    );
+  }
+}
+
 /**
  * Plans what provisioning would do, and writes the plan to the file `out`. A space that cannot be read stops no other.
  * @returns the plans, the spaces of the service that no manifest describes, and how many spaces the file has
@@ -102,6 +126,7 @@ export async function planFleet(
   if (!(await deps.log.inspect()).exists) await context.notice(`note: There is no state yet: ${deps.log.label}`);
   const ended = planned.flatMap(({ failures }) => failures).find(({ error }) => stopsProvisioning(error));
   if (ended) throw ended.error;
+  await warnOfNamesakes(context, planned, observer.others);
   const hasAgents = planned.some(({ observed }) => observed.agents.length > 0);
   const listed = hasAgents ? await deps.jobs.lists.recent() : undefined;
   const jobs = listed && 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;
@@ -127,6 +152,7 @@ export async function provisionFleet(
   await context.prompts.confirmWrite(confirm);
   const deps = await openProvisioning(context, documents, options);
   const plans = await planRun(deps, documents, true);
+  await warnOfNamesakes(context, plans, deps.observer.others);
   await approve(plans);
   return applyPlans(deps, plans, maxFailures);
 }

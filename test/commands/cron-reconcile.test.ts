@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS, type JobAnswer, type Schedules, schedules } from '../support/cron.ts';
-import { fastClock } from '../support/run.ts';
+import { fastClock, run } from '../support/run.ts';
+import { manifest } from '../support/service.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 
@@ -18,6 +19,20 @@ async function withLostResponse(made: boolean): Promise<Schedules & { readonly k
 }
 
 describe('cron reconcile', () => {
+  test('names the agent and the customer of a job that the state knows from provision', async () => {
+    const service = await schedules();
+    const job = "{ name: a, instructions: Sum up., schedule: '0 9 * * *' }";
+    const text = manifest('globex').replace('"Support"', `"Support", cron: [${job}]`);
+    await service.faults({ kind: 'reset', on: POST, times: 1 });
+    const lost = await run(['provision', '-', '--state', service.state], { env: service.env, stdin: text });
+    expect(lost.code).toBe(9);
+    const options = { clock: fastClock(), columns: 80 };
+    const ran = await service.cron(['reconcile', '-o', 'table', '--color', 'never'], options);
+    expect(ran.code).toBe(9);
+    expect(ran.stdout).toMatch(/^STATUS +AGENT +SPACE +NAME +RESERVED\nunknown +Support +globex +a +\S/);
+    expect(ran.stderr).toMatch(/^ {2}a of Support in globex \(key [0-9a-f]{24}\): not listed$/m);
+  });
+
   test('adopts the one matching job, after which create works again', async () => {
     const service = await withLostResponse(true);
     await service.make({ name: 'another' });

@@ -117,6 +117,25 @@ test('Whatever is edited in a fleet, nothing is created at the service that is t
   await fc.assert(fc.asyncProperty(cases, check), { numRuns: propertyRuns(300, 3) });
 });
 
+test('An edited external_space_id is a new customer, which a warning says before it is created, unless many have its name', async () => {
+  const it = await service();
+  const both = ['acme', 'globex'].map((id) => manifest(id)).join('---\n');
+  expect((await command(it, 'provision', write('acme.yaml', both))).code).toBe(0);
+  const acme = (await it.spaces()).find(({ external_space_id: id }) => id === 'acme');
+  const edited = write('acme.yaml', manifest('acme').replace('acme', 'acme-1'));
+  for (const words of [['plan'], ['provision', '--max-creates', '0'], ['provision']]) {
+    const ran = await command(it, ...words, edited);
+    expect(ran.stderr).toContain(
+      `warning: acme-1 would be a second space named "Space acme": acme (${acme?.space_id}) exists. For the same customer, keep the external_space_id: the API cannot rename or remove a space.\n`,
+    );
+  }
+  for (const words of [
+    ['plan', edited],
+    ['plan', write('more.yaml', manifest('acme').replace('acme', 'acme-2'))],
+  ])
+    expect((await command(it, ...words)).stderr).toBe('');
+});
+
 test('A refused template is annotated at the line of its agent, with the reason of the service', async () => {
   const it = await service();
   const path = write('acme.yaml', manifest('acme', ['One', 'Two']).replace(/tmpl_support(.*Two)/, 'tmpl_nowhere$1'));

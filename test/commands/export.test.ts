@@ -7,14 +7,12 @@ import { type FleetSpace, fleets, fleetYaml, writeFleet } from '../support/fleet
 import { propertyRuns } from '../support/properties.ts';
 import { fastClock, run, TOKEN, tempDirectory, tinyRandom } from '../support/run.ts';
 import { type Service, service, write } from '../support/service.ts';
+import { plan } from './provisioning.ts';
 
 type Env = Pick<Service, 'env'>;
 
 const exportTo = ({ env }: Env, out: string, ...args: readonly string[]) =>
   run(['export', '--out', out, '-o', 'json', ...args], { env });
-
-const plan = ({ env }: Env, path: string, ...args: readonly string[]) =>
-  run(['plan', path, '-o', 'json', '--detailed-exitcode', ...args], { env });
 
 async function provision({ env }: Env, path: string): Promise<void> {
   expect(await run(['provision', path, '-o', 'json'], { env, random: tinyRandom })).toMatchObject({ code: 0 });
@@ -245,8 +243,6 @@ agents:
 describe('export --update', () => {
   const MINE = readFileSync(new URL('screens/export-mine.yaml', import.meta.url), 'utf8');
   const update = (it: Env, out: string) => exportTo(it, out, '--update', '--var', 'TEXT=Old');
-  const planMine = ({ env }: Env, out: string) =>
-    run(['plan', out, '--detailed-exitcode', '--var', 'TEXT=Old'], { env });
 
   test('sets what differs, appends what is missing, removes what is gone, and keeps the rest as it is written', async () => {
     const { it, out } = await provisioned({
@@ -269,7 +265,7 @@ describe('export --update', () => {
     write('acme.yaml', MINE, out);
     expect((await update(it, out)).json()).toMatchObject([{ status: 'updated', error: null }]);
     await expectFile(out, 'export-updated');
-    expect(await planMine(it, out)).toMatchObject({ code: 0 });
+    expect(await plan(it, out, '--var', 'TEXT=Old')).toMatchObject({ code: 0 });
     expect((await update(it, out)).json()).toMatchObject([{ status: 'unchanged' }]);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fleetYaml } from '../support/fleet.ts';
 import { run } from '../support/run.ts';
 import { type Service, write } from '../support/service.ts';
-import { provisioned } from './provisioning.ts';
+import { plan, provisioned } from './provisioning.ts';
 
 /* `ignore:` in a manifest. */
 
@@ -37,17 +37,16 @@ const IGNORED = `ignore:
   - { resource: space, field: description }
 `;
 
-const plan = ({ env }: Service, text: string) =>
-  run(['plan', write('acme.yaml', text), '-o', 'json', '--detailed-exitcode'], { env });
+const planOf = (it: Service, text: string) => plan(it, write('acme.yaml', text));
 
 describe('what a manifest ignores', () => {
   test('is neither in the plan nor in its exit code, and provision sends nothing for it', async () => {
     // The sandbox refuses a request with fields that it does not know, such as `ignore`.
     const { it } = await provisioned(`${fleetYaml([ACTUAL])}${IGNORED}`);
-    const drifted = await plan(it, fleetYaml([WANTED]));
+    const drifted = await planOf(it, fleetYaml([WANTED]));
     expect(drifted.code).toBe(13);
     expect(drifted.json()).toMatchObject({ summary: { none: 1, differences: 4, unmanaged: 3 } });
-    const planned = await plan(it, `${fleetYaml([WANTED])}${IGNORED}`);
+    const planned = await planOf(it, `${fleetYaml([WANTED])}${IGNORED}`);
     expect(planned).toMatchObject({ code: 0, stderr: '' });
     expect(planned.json()).toMatchObject({
       spaces: [{ action: 'none', differences: [], unmanaged: [] }],
@@ -63,8 +62,8 @@ describe('what a manifest ignores', () => {
   test('stays beside a job of another name with the same text, which would be taken for it, renamed', async () => {
     const { it } = await provisioned(fleetYaml([ACTUAL]));
     const text = fleetYaml([ACTUAL]).replace('weekly', 'monthly');
-    expect((await plan(it, text)).code).toBe(5);
-    expect((await plan(it, `${text}${IGNORED}`)).code).toBe(12);
+    expect((await planOf(it, text)).code).toBe(5);
+    expect((await planOf(it, `${text}${IGNORED}`)).code).toBe(12);
   });
 
   test('is checked as the rest of the manifest, and is part of the JSON Schema', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { run, tempDirectory } from '../support/run.ts';
-import { manifest, type Service, service, write } from '../support/service.ts';
-import { provision, provisioned } from './provisioning.ts';
+import { manifest, service, write } from '../support/service.ts';
+import { plan, provision, provisioned } from './provisioning.ts';
 
 /* `(not shown)` in a manifest: a text that the service did not show when the file was exported. */
 
@@ -16,8 +16,6 @@ agents:
 `;
 const NOT_SHOWN = FULL.replace(/tmpl_\w+/g, '(not shown)').replace('Look.', '(not shown)');
 
-const plan = ({ env }: Pick<Service, 'env'>, path: string) =>
-  run(['plan', path, '-o', 'json', '--detailed-exitcode'], { env });
 describe('a text that the service does not show', () => {
   test.each(['with', 'without'])('stands for what exists, %s the state of the run that created it', async (state) => {
     const { it, path } = await provisioned(FULL, () => NOT_SHOWN);

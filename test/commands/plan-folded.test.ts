@@ -42,6 +42,8 @@ const SPECIAL = '007 030 031 077 100 101 150 151 200 251 299 300'.split(' ').map
 
 const KINDS = {
   blocked: { agents: [{ ...AGENT, name: 'Helpdesk of the house' }] },
+  // Nothing but the error is special about these.
+  ambiguous: { agents: [AGENT, { ...AGENT, agent_id: 'agt_2' }] },
   differing: { agents: [AGENT], name: 'A customer that somebody at the service has renamed' },
   unmanaged: { agents: [AGENT, { ...AGENT, agent_id: 'agt_2', name: 'Triage', template_id: 'tmpl_triage' }] },
 };
@@ -70,7 +72,7 @@ Plan: 300 spaces, 300 agents, 300 chats, 300 jobs to create.
   });
 
   test('with 12 that are blocked fits on 40 lines of 80 columns, each of the 12 at the end', async () => {
-    const { stdout } = await plan(specialOf(['blocked']));
+    const { stdout } = await plan(specialOf(['blocked', 'ambiguous']));
     const lines = stdout.split('\n').slice(0, -1);
     expect(lines.length, stdout).toBeLessThanOrEqual(40);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
@@ -79,7 +81,7 @@ Plan: 300 spaces, 300 agents, 300 chats, 300 jobs to create.
   });
 
   test('with 12 of every kind shows each of the 12 at the end, and with --wide has an entry for each of all', async () => {
-    const found = specialOf(['blocked', 'differing', 'unmanaged']);
+    const found = specialOf(['blocked', 'ambiguous', 'differing', 'unmanaged']);
     const { stdout } = await plan(found);
     expect(stdout.match(/^[x!?~] c-\d{3}\b/gm)?.map((line) => line.slice(2))).toEqual(SPECIAL);
     const wide = await plan(found, '--wide');

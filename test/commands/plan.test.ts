@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
 import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
-import { provision, provisioned } from './provisioning.ts';
+import { plan, provision, provisioned } from './provisioning.ts';
 
 /* plan-screens.test.ts has what people see of a plan. */
 
@@ -12,9 +12,6 @@ interface PlanAnswer {
   readonly spaces: readonly { readonly differences: readonly object[]; readonly unmanaged: readonly object[] }[];
   readonly summary: Readonly<Record<string, number>>;
 }
-
-const plan = ({ env }: Pick<Service, 'env'>, path: string, more: readonly string[] = []) =>
-  run(['plan', path, '-o', 'json', '--detailed-exitcode', ...more], { env });
 
 const apply = (it: Service, path: string, more: readonly string[] = []) => provision([path, ...more], it);
 
@@ -96,6 +93,25 @@ describe('a plan', () => {
     });
   });
 
+  test('says in words which schedule a job has and should have, and once what a person can do about differences', async () => {
+    const { it, path } = await applied((text) =>
+      text.replace('0 18 * * 1-5', '30 9 * * 1-4').replace('name: Acme,', 'name: Corp,'),
+    );
+    for (const command of ['plan', 'provision']) {
+      const { stdout } = await run([command, path], { env: it.env });
+      expect(stdout).toContain(`
+    ! job "daily" of "Support" schedule differs: At 18:00, Monday through Friday (Europe/Berlin) at the service, At 09:30, Monday through Thursday (Europe/Berlin) in the manifest
+`);
+      expect(stdout).toContain('; 2 differences cannot be changed through the API.\n');
+      expect(stdout.match(/partnerctl export --out <dir> --update/g)).toHaveLength(1);
+    }
+    const { summary, spaces } = (await plan(it, path)).json<PlanAnswer>();
+    expect([summary.differences, spaces[0]?.differences]).toMatchObject([
+      4,
+      [{}, { field: 'minute', service: '0', manifest: '30' }, {}, {}],
+    ]);
+  });
+
   test('has agents and jobs that the manifest does not have, which are no pending change: exit 0', async () => {
     const { it, path } = await applied((text) => text.replace(/ {4}cron:[\s\S]*$/, ''));
     const ran = await plan(it, path);
@@ -106,7 +122,7 @@ describe('a plan', () => {
       { resource: 'job', id: expect.stringMatching(/^cron_/), name: 'daily' },
     ]);
     expect(summary).toEqual({ ...SUMMARY, none: 1, unmanaged: 2 });
-    const listed = await plan(it, path, ['--unmanaged']);
+    const listed = await plan(it, path, '--unmanaged');
     expect(listed).toMatchObject({ code: 13, stderr: 'exit 13: 2 things not in the manifest\n' });
   });
 
@@ -117,7 +133,7 @@ describe('a plan', () => {
     expect(counted).toMatchObject({ code: 0, stderr: '' });
     expect(counted.stdout).toContain('1 space of the service is in no manifest: --unmanaged lists them.\n');
     expect((await run(['plan', path], { env: it.env })).stdout).not.toContain('in no manifest');
-    const ran = await plan(it, dirname(path), ['--unmanaged']);
+    const ran = await plan(it, dirname(path), '--unmanaged');
     expect(ran).toMatchObject({ code: 13, stderr: 'exit 13: 1 space in no manifest\n' });
     const space_id = expect.stringMatching(/^spc_/);
     expect(ran.json()).toMatchObject({
@@ -194,7 +210,7 @@ describe('an agent that was edited in the manifest', () => {
     expect((await it.posts()).map(({ body }) => Object(body).external_space_id)).toEqual(['other']);
     const consent = ['--create-beside', 'acme'];
     const actions = [{ op: 'install_agent' }, { op: 'setup_chat' }];
-    expect((await plan(it, path, consent)).json()).toMatchObject({
+    expect((await plan(it, path, ...consent)).json()).toMatchObject({
       spaces: [{ action: 'change', actions }, { action: 'none' }],
     });
     expect((await apply(it, path, consent)).code).toBe(0);

@@ -43,6 +43,10 @@ export function provision(args: readonly string[], { env }: Service, more: RunOp
 export const command = ({ env }: Pick<Service, 'env'>, ...argv: string[]): Promise<Ran> =>
   run(argv, { env, clock: fasterClock(), random: tinyRandom });
 
+/** Runs `plan -o json --detailed-exitcode`. */
+export const plan = ({ env }: Pick<Service, 'env'>, path: string, ...more: string[]): Promise<Ran> =>
+  run(['plan', path, '-o', 'json', '--detailed-exitcode', ...more], { env });
+
 /** Plans a file. @returns the path of the plan */
 export async function planned(it: Pick<Service, 'env'>, path: string, ...more: string[]): Promise<string> {
   const out = join(tempDirectory(), 'plan.json');

@@ -36,18 +36,6 @@ test('a job whose creation gets no body, or one that has no id, has the id from 
   }
 });
 
-test.each<[string, unknown[]]>([
-  ['does not show', []],
-  ['shows twice', [DAILY, { ...DAILY, cron_job_id: 'c2' }]],
-])('the outcome of a creation without a body is unknown if the list %s the job', async (_, listed) => {
-  const it = await open({ 'GET /automation/partner-cron-jobs/': listing([], listed), 'POST *': empty(202) });
-  const created = await it.run(CREATE_DAILY, { clock: fasterClock(100) });
-  expect(created.code).toBe(9);
-  expect(created.error().hint).toContain('partnerctl cron reconcile');
-  expect((await it.run(CREATE_DAILY)).code).not.toBe(0);
-  expect(it.posts()).toBe(1);
-});
-
 test('the id in a 202 is none of a created job: the outcome is unknown, and the error names it and the command for it', async () => {
   const it = await open({
     'GET /automation/partner-cron-jobs/': json([]),

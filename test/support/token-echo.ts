@@ -120,7 +120,7 @@ const ECHOES: Readonly<Record<string, Echo>> = {
 export function everyCall(): string[][] {
   const ids = { space: 'spc_1', agent: 'agt_1', source: 'src_1', message: 'msg_1', job: 'cron_1' };
   const things = { ...ids, receiver: 'http://127.0.0.1:9/', directory: tempDirectory() };
-  return CALLS.map(({ words }) => [...argumentsOf(words, things), ...['--retries', '0', '--timeout', '5s']]);
+  return CALLS.map(({ words }) => [...argumentsOf(words, things), ...['--retries', '0', '--timeout', '60s']]);
 }
 
 /** A home directory; `files` returns the content of all its files except the profiles. */

@@ -15,17 +15,21 @@ function describeResult({ status, candidates }: Reconciled): string {
   return candidates.length > 0 ? `could be ${candidates.join(' or ')}` : 'not listed';
 }
 
-const COLUMNS: readonly Column<Reconciled>[] = [
+/** With the name of the agent and its customer, where the state knows them. */
+type Row = Reconciled & Partial<Readonly<Record<'agent' | 'external_space_id', string>>>;
+
+const COLUMNS: readonly Column<Row>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ reservation }) => reservation.data.agent_id },
+  { header: 'AGENT', value: ({ agent, reservation }) => agent ?? reservation.data.agent_id },
+  { header: 'SPACE', value: ({ external_space_id }) => external_space_id },
   { header: 'NAME', value: ({ reservation }) => reservation.data.name },
   { header: 'RESERVED', value: ({ reservation }) => reservation.at, isTime: true },
   { header: 'NOTE', value: describeResult, isNote: true },
   { header: 'KEY', value: ({ reservation }) => reservation.key, isWide: true, tone: () => 'dim' },
 ];
 
-function resultJson({ reservation, ...result }: Reconciled, toWire: (schedule: CronSchedule) => object) {
+function resultJson({ reservation, agent: _, ...result }: Row, toWire: (schedule: CronSchedule) => object) {
   const { key, at: reserved_at } = reservation;
   const { agent_id, name, schedule } = reservation.data;
   const note = describeResult({ reservation, ...result });
@@ -37,14 +41,17 @@ function adoptOrForget({ command }: Context): string {
   return `If you know which job it is: ${adopt}\nIf you know that it was not created: ${command(['cron', 'forget', '<key>'])}`;
 }
 
-function openOutcomesError(results: readonly Reconciled[], context: Context): OutcomeUnknownError | undefined {
+function describeJob({ reservation, agent, external_space_id: space }: Row): string {
+  const { name, agent_id } = reservation.data;
+  return `${name} of ${agent ?? agent_id}${space === undefined ? '' : ` in ${space}`} (key ${reservation.key})`;
+}
+
+function openOutcomesError(results: readonly Row[], context: Context): OutcomeUnknownError | undefined {
   const open = results.filter(({ status }) => status === 'unknown');
   if (open.length === 0) return undefined;
   const assume = context.command(['cron', 'reconcile', '--assume-not-created']);
   return new OutcomeUnknownError(`Jobs whose outcome is still unknown: ${open.length}.`, {
-    why: open
-      .map((each) => `${each.reservation.data.name} (key ${each.reservation.key}): ${describeResult(each)}`)
-      .join('\n'),
+    why: open.map((each) => `${describeJob(each)}: ${describeResult(each)}`).join('\n'),
     hint: `${adoptOrForget(context)}\nIf you are sure that what is not listed was not created: ${assume}`,
     details: { keys: open.map(({ reservation }) => reservation.key) },
   });
@@ -55,7 +62,7 @@ export const reconcile = () =>
     description: 'Looks in the list of the service. Adopts a new job if it is the only match; never guesses.',
     scopes: [OPERATIONS.listCronJobs.scope],
     exits: ['unknown'],
-    json: `[${fieldsOf<ReturnType<typeof resultJson>>()('cron_job_id, status, candidates, agent_id, name, schedule, key, reserved_at, note')}]`,
+    json: `[${fieldsOf<ReturnType<typeof resultJson>>()('cron_job_id, status, candidates, agent_id, external_space_id?, name, schedule, key, reserved_at, note')}]`,
     examples: [
       'partnerctl cron reconcile  # find out whether jobs whose response was lost exist',
       'partnerctl cron reconcile --assume-not-created  # if you know that what is not listed was not created',
@@ -68,10 +75,13 @@ export const reconcile = () =>
         const { reconcileJobs } = await import('../../cron/find-lost.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { JobLists, listNamedJobs } = await import('../../cron/job-list.ts');
+        const { comparableAgent } = await import('../../contract/values.ts');
+        const { readAgents } = await import('../../state/space-record.ts');
         const { clock, abortSignal: signal, prompts, progress } = context;
         const http = await context.http();
+        const log = await context.log();
         const deps = {
-          ...{ origin: http.baseUrl, log: await context.log(), clock, signal },
+          ...{ origin: http.baseUrl, log, clock, signal },
           lists: new JobLists({ list: () => listNamedJobs(http), clock, hint: () => adoptOrForget(context) }),
           async isNotCreated({ data, at }: JobReservation) {
             if (assumeNotCreated) return true;
@@ -83,7 +93,12 @@ export const reconcile = () =>
           onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
         };
         progress.start('Reconciling the jobs');
-        const results = await reconcileJobs(deps);
+        const reconciled = await reconcileJobs(deps);
+        const agents = readAgents(await log.read(), http.baseUrl);
+        const results = reconciled.map((each): Row => {
+          const { name: agent, ...space } = agents.get(comparableAgent(each.reservation.data.agent_id)) ?? {};
+          return { ...each, ...(agent !== undefined && { agent }), ...space };
+        });
         return listResult(results, COLUMNS, {
           empty: 'There is nothing to reconcile.',
           json: (result) => resultJson(result, toWireSchedule),

@@ -11,6 +11,7 @@ import {
   headerLine,
   markedLine,
   RESOURCES,
+  shownDifferences,
   stepLine,
   type Tense,
   wordOf,
@@ -18,20 +19,16 @@ import {
 
 /* Plans and runs as people see them. */
 
-export function countOf(plans: readonly SpacePlan[], list: 'differences' | 'unmanaged'): number {
-  return plans.reduce((total, plan) => total + plan[list].length, 0);
-}
-
 export function counted(count: number, noun: string, rest = ''): string[] {
   return count === 0 ? [] : [`${count} ${noun}${count === 1 ? '' : 's'}${rest}`];
 }
 
 export function countedDifferences(plans: readonly SpacePlan[]): string[] {
-  return counted(countOf(plans, 'differences'), 'difference', ' cannot be changed through the API');
+  return counted(plans.flatMap(shownDifferences).length, 'difference', ' cannot be changed through the API');
 }
 
 export function countedUnmanaged(plans: readonly SpacePlan[]): string[] {
-  return counted(countOf(plans, 'unmanaged'), 'thing', ' not in the manifest');
+  return counted(plans.flatMap(({ unmanaged }) => unmanaged).length, 'thing', ' not in the manifest');
 }
 
 /** The outcomes that totals count. A space that is created is counted among the things. */
@@ -112,7 +109,8 @@ function briefLine(plan: SpacePlan): ReportLine {
 function plannedLines(plans: readonly SpacePlan[], isWide: boolean): readonly ReportLine[] {
   const blocks = foldPlans(plans, isWide).flatMap((entry) => {
     const { plan, count } = entry;
-    const details = [...entryLines(entry), ...failureLines(plan, 'planned')];
+    // What is unmanaged is often what a blocked thing was before.
+    const details = [...failureLines(plan, 'planned'), ...entryLines(entry)];
     const header = headerLine(plan, 'planned');
     const named = count === 1 ? header : { ...header, text: [{ text: nameOf(entry), tone: 'heading' as const }] };
     return details.length === 0 ? [] : [{ plan, lines: [named, ...details] }];
@@ -125,6 +123,12 @@ function plannedLines(plans: readonly SpacePlan[], isWide: boolean): readonly Re
     { indent: 0, tone: 'dim', text },
   ];
 }
+
+/** What a person can do about differences, once for all. */
+const SETTLE: ReportLine = {
+  ...{ indent: 0, marker: 'hint:', tone: 'dim' },
+  text: 'To settle a difference, make the manifest say what the service has, by hand or with `partnerctl export --out <dir> --update`; or name it in `ignore:`.',
+};
 
 /**
  * What will happen to the spaces, or, for each in input order, what was done.
@@ -141,5 +145,6 @@ export function reportOf(
       ? plannedLines(plans, isWide)
       : plans.flatMap((plan) => [headerLine(plan, tense), ...detailLines(plan, tense), ...failureLines(plan, tense)]);
   const total: ReportLine = { indent: 0, tone: 'heading', text: totalOf(plans, tense) };
-  return [...shown, total, ...(unmanaged ? unmanagedSpaceLines(unmanaged) : [])];
+  const isDifferent = plans.some(({ differences }) => differences.length > 0);
+  return [...shown, total, ...(isDifferent ? [SETTLE] : []), ...(unmanaged ? unmanagedSpaceLines(unmanaged) : [])];
 }

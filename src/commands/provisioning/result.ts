@@ -8,16 +8,7 @@ import type { SpacePlan } from '../../provision/plan.ts';
 import type { planFleet } from '../../provision/workflows.ts';
 import { cronResultJson } from '../cron/shared/job-batch.ts';
 import { type Entry, foldPlans } from './fold.ts';
-import {
-  counted,
-  countedDifferences,
-  countedUnmanaged,
-  countOf,
-  entryLines,
-  nameOf,
-  reportOf,
-  totalOf,
-} from './report.ts';
+import { counted, countedDifferences, countedUnmanaged, entryLines, nameOf, reportOf, totalOf } from './report.ts';
 import { detailLines, OUTCOMES, outcomeOf, type Tense, wordOf } from './space-lines.ts';
 
 /* What plan, provision, and apply return: JSON for scripts, the report for people, and the exit code. */
@@ -26,7 +17,8 @@ function summaryJson(plans: readonly SpacePlan[], tense: Tense): Readonly<Record
   const outcomes = plans.map((plan) => ({ status: outcomeOf(plan, tense) }));
   const counts = countByStatus<string>(outcomes, OUTCOMES[tense]);
   if (tense === 'created') return counts;
-  return { ...counts, differences: countOf(plans, 'differences'), unmanaged: countOf(plans, 'unmanaged') };
+  const count = (list: 'differences' | 'unmanaged') => plans.flatMap((plan): readonly object[] => plan[list]).length;
+  return { ...counts, differences: count('differences'), unmanaged: count('unmanaged') };
 }
 
 function agentsJson({ steps }: SpacePlan): readonly object[] {

@@ -74,15 +74,23 @@ export function stepLine(step: Step, write: Write = (text) => text, end = ''): R
   ]);
 }
 
-/** Without the instructions of a job: they are long, and others read a summary of CI. */
-function differenceLine({ resource, name, agent, field, service, manifest }: Difference): ReportLine {
+/** What is shown as differing: the fields of one schedule are one. */
+export function shownDifferences({ differences }: SpacePlan): readonly Difference[] {
+  return differences.filter(({ in_words }, index) => !in_words || in_words !== differences[index - 1]?.in_words);
+}
+
+function differenceLine({ resource, name, agent, field, service, manifest, in_words }: Difference): ReportLine {
   const owner = agent === undefined ? '' : ` of ${JSON.stringify(agent)}`;
   const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}${owner}`;
+  const verb = field === 'instructions' ? 'differ' : 'differs';
+  // The instructions of a job are long, and others read a summary of CI.
   const isShown = field !== 'instructions' && service !== null && manifest !== null;
-  const values = `: ${JSON.stringify(service)} at the service, ${JSON.stringify(manifest)} in the manifest`;
+  const [before, after] = in_words
+    ? [in_words.service, in_words.manifest]
+    : [JSON.stringify(service), JSON.stringify(manifest)];
   return detailLine('!', [
-    { text: `${resource}${subject} ${field} ${field === 'instructions' ? 'differ' : 'differs'}` },
-    { text: isShown ? values : '', tone: 'plain' },
+    { text: `${resource}${subject} ${in_words ? 'schedule' : field} ${verb}` },
+    { text: isShown ? `: ${before} at the service, ${after} in the manifest` : '', tone: 'plain' },
   ]);
 }
 
@@ -91,11 +99,11 @@ function unmanagedLine({ resource, id, name, reason }: Unmanaged): ReportLine {
   return detailLine('?', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest${more}`);
 }
 
-export function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
+export function detailLines(plan: SpacePlan, tense: Tense): ReportLine[] {
   return [
-    ...steps.filter(({ status }) => status === tense).map((step) => stepLine(step)),
-    ...differences.map(differenceLine),
-    ...unmanaged.map(unmanagedLine),
+    ...plan.steps.filter(({ status }) => status === tense).map((step) => stepLine(step)),
+    ...shownDifferences(plan).map(differenceLine),
+    ...plan.unmanaged.map(unmanagedLine),
   ];
 }
 

@@ -34,7 +34,7 @@ function jobsWithList() {
       lists: new JobLists({ list, clock, hint: () => '' }),
       command: (words: readonly string[]) => words.join(' '),
       remainingMs: () => end - clock.now(),
-      ...{ onUnavailable: () => undefined, onWait: () => undefined, notice: async () => undefined },
+      ...{ onUnread: () => undefined, onWait: () => undefined, notice: async () => undefined },
       post: async ({ name }: { readonly name: string }) => `cron_${name}`,
     };
     const wanted = names.map((name, index) => ({ index, source: undefined, job: toJob(name) }));

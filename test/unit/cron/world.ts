@@ -305,7 +305,7 @@ export class Process {
     const post = (wanted: CronJob, options: SendOptions) => this.post(wanted, options);
     // The jobs of the model have one text.
     const how = { ensure, dryRun: false, createBeside: true, isNamed: namedIn(wanted) };
-    const deps = { ...this.deps(), post, onUnavailable: () => undefined };
+    const deps = { ...this.deps(), post, onUnread: () => undefined };
     await ensureJobs(deps, wanted, how, (each) => created.push(each));
     const [only, ...more] = created;
     if (!only || more.length > 0) throw new Error('A job has one outcome.');
