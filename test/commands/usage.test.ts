@@ -112,6 +112,11 @@ const WORDS: readonly (readonly [line: string, hint: string])[] = [
   ['profile delete old', 'Use `partnerctl profile remove <profile>`.'],
   ['agents update a1', CANNOT_CHANGE],
   ['cron pause job_1', 'The API cannot pause or stop a job or an agent.'],
+  ['cron run job_1', 'The API cannot run a job before its time.'],
+  ['chat history anna', 'Use `partnerctl chat tail` or `partnerctl chat watch`.'],
+  ['state list', 'Use `partnerctl state show`.'],
+  ['files', 'Use `partnerctl upload <file>`.'],
+  ['sandbox stop', 'Run `partnerctl sandbox --help` for the list of commands.'],
 ];
 
 test('A word of another tool is answered with the command to use, or with what the API cannot do', async () => {
