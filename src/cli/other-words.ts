@@ -41,11 +41,17 @@ const OPTIONS: readonly (readonly [flags: string, of: string | undefined, says: 
   ['--cron --expression', '--schedule', "Use --schedule '<cron fields>'."],
   ['--tz', '--timezone', 'Use --timezone <zone>.'],
   ['--follow -f', 'tail', 'It follows, unless --no-follow is given.'],
+  ['--all -A --page --page-size', 'list', 'A list is always read to its end: leave the option out.'],
+  ['-X --request --method', '<method>', 'The method is the first argument.'],
+  ['--url', '--to', 'Use --to <url>.'],
+  ['--name', '--filename', 'Use --filename <name>.'],
   ['--token --api-key -t', undefined, 'Set PARTNER_TOKEN, or use --token-file <path>: a flag is no place for a token.'],
   ['--json', undefined, 'Use -o json.'],
   ['--format', undefined, 'Use -o <format>.'],
   ['--jq --jsonpath --filter --sort --sort-by --limit', undefined, "Use --query '<JMESPath>'."],
   ['--url --host --server --endpoint', undefined, 'Use --base-url <url>.'],
+  ['--no-color --no-colour', undefined, 'Use --color never, or set NO_COLOR.'],
+  ['-V', undefined, 'Use --version.'],
   ['--insecure -k', undefined, 'Certificates are always checked: name that of your CA in NODE_EXTRA_CA_CERTS.'],
 ];
 
