@@ -136,10 +136,13 @@ describe('an export', () => {
     expect((await exportTo({ env: await it.envFor(['spaces.read', 'agents.read']) }, out)).code).toBe(3);
     expect(filesOf(out)).toEqual({});
     const file = write('file', '');
-    for (const path of [join(file, 'out'), file]) {
+    for (const [path, why] of [
+      [join(file, 'out'), 'a part of its path is a file, not a directory'],
+      [file, 'there is a file of this name'],
+    ] as const) {
       const ran = await exportTo(it, path);
       expect(ran.code).toBe(1);
-      expect(ran.error().message).toBe(`Cannot write into ${path}.`);
+      expect(ran.error()).toMatchObject({ message: `Cannot write into ${path}.`, details: { why } });
     }
   });
 });
