@@ -249,6 +249,7 @@ export function describeFileError(error: unknown): string {
   if (code === 'ENOENT') return 'there is no such file or directory';
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
   if (code === 'EROFS') return 'the file system is read-only';
+  if (code === 'EEXIST') return 'there is a file of this name';
   if (code === 'EISDIR') return 'it is a directory';
   if (code === 'ENOTDIR') return 'a part of its path is a file, not a directory';
   if (code === 'ENOSPC') return 'the disk is full (ENOSPC)';

@@ -35,7 +35,7 @@ interface ClientContext extends SettingsContext, TokenContext, TraceContext {
 }
 
 /** What every client of a command is created with. */
-export function clientOptions(context: ClientContext, { origin, href }: URL) {
+function clientOptions(context: ClientContext, { origin, href }: URL) {
   const { env, flags, clock, random, deadline, signals, redactor, runtime } = context;
   const transport = new Transport({ origin, proxy: proxyFor(href, env) });
   context.closers.push(() => transport.close());

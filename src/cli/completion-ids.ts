@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { promises, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import type { ContractKey } from '../config/contract-file.ts';
-import { contractKey } from '../config/contract-file.ts';
+import { type ContractKey, contractKey } from '../config/contract-file.ts';
 import { Paged } from '../platform/paged.ts';
 import type { Candidate, LiveKind } from './completion.ts';
 import type { Context } from './context.ts';

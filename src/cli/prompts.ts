@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { nameProfile } from '../config/profiles.ts';
-import type { SettingsContext } from '../config/settings.ts';
-import { type ActiveProfile, profileInUse, resolveBaseUrl } from '../config/settings.ts';
+import { type ActiveProfile, profileInUse, resolveBaseUrl, type SettingsContext } from '../config/settings.ts';
 import { EXIT, InterruptedError, UsageError } from '../errors.ts';
 import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';

@@ -1,5 +1,5 @@
 import { deferred, defineCommand, programOf } from '../cli/command.ts';
-import { objectResult } from '../output/command-result.ts';
+import { FORMATS, objectResult } from '../output/command-result.ts';
 
 export const help = () =>
   defineCommand('help', 'Show the help of a command, or a help topic', {
@@ -18,7 +18,8 @@ export const help = () =>
         const program = programOf(command);
         const { describeProgram, formatHelp, formatSkill } = await import('../cli/help-pages.ts');
         if (file) return { kind: 'text', text: formatSkill(words, program) };
-        if (flags.query !== undefined || /^(?:(?:nd)?json|yaml)$/.test(flags.output ?? '')) {
+        const isData = flags.output !== undefined && !FORMATS[flags.output].isForPeople;
+        if (flags.query !== undefined || isData) {
           return objectResult(describeProgram(words, program), []);
         }
         return { kind: 'text', text: await formatHelp(words, program, context) };

@@ -143,9 +143,9 @@ export class ProfileStore {
     if (this.current() === name) await this.use(DEFAULT_PROFILE);
   }
 
-  /** The path of what holds a profile, or all of them. */
-  pathOf(name?: string): string {
-    return this.entries.pathOf(name === undefined ? undefined : entryOf(name));
+  /** The path of what holds a profile. */
+  pathOf(name: string): string {
+    return this.entries.pathOf(entryOf(name));
   }
 }
 

@@ -54,7 +54,7 @@ export function wrapLine(text: string, width: number, indent = '', unit = UNBREA
 }
 
 /** Wraps each line as `wrapLine` does. @param hanging the extra indentation of continued lines */
-export function wrapText(text: string, width: number, hanging = '', unit = UNBREAKABLE): string {
+export function wrapText(text: string, width: number, hanging: string, unit = UNBREAKABLE): string {
   const wrap = (line: string) => wrapLine(line, width, `${/^ */.exec(line)?.[0]}${hanging}`, unit);
   return text.split('\n').flatMap(wrap).join('\n');
 }

@@ -6,7 +6,7 @@ async function makeDirectory(path: string): Promise<void> {
   try {
     await promises.mkdir(path, 0o700);
   } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
+    if (errorCode(error) !== 'EEXIST' || !(await promises.stat(path)).isDirectory()) throw error;
   }
 }
 

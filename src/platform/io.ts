@@ -17,7 +17,7 @@ export function layoutWidth({ isTTY, columns }: Sink): number {
 }
 
 export interface Io {
-  readonly stdin: Readable & { readonly isTTY?: boolean; readonly isRaw?: boolean };
+  readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Sink;
   readonly stderr: Sink;
   /** The terminal behind stderr, for the spinner and for questions. */

@@ -3,6 +3,7 @@ import { open, readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError, PlanStaleError, UsageError } from '../errors.ts';
+import { YAML_FILE } from '../yaml/sources.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
 import { blockPlan, type SpacePlan } from './plan.ts';
 import { changesSince, type JobsByAgent, snapshotOf } from './snapshot.ts';
@@ -122,7 +123,10 @@ export async function readPlan(
   }
   const { sha256: stated, ...content } = isJsonObject(parsed) ? parsed : {};
   const { success, output: plan } = v.safeParse(planFile, content);
-  if (!success) throw new InputError(`The file ${path} is not a plan, or was damaged.`, { hint: HINT });
+  if (!success) {
+    const hint = YAML_FILE.test(path) ? 'To carry out manifests, use: partnerctl provision <file...>' : HINT;
+    throw new InputError(`The file ${path} is not a plan, or was damaged.`, { hint });
+  }
   const hash = sha256(content);
   if (stated !== hash) throw new InputError(`The plan ${path} was edited after it was made.`, { hint: HINT });
   const wrong =

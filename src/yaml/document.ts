@@ -116,7 +116,10 @@ function reportSyntax({ code, message, pos }: YAMLParseError, problems: ProblemL
     const at = start + tab[1].length;
     problems.add([at, at + 1], 'invalid YAML: Tabs are not allowed as indentation', 'use spaces');
   } else if (code === 'RESOURCE_EXHAUSTION') problems.add(pos, 'nested too deep', SYNTAX_HINT);
-  else problems.add(pos, `invalid YAML: ${printable(message.slice(0, 200))}`, SYNTAX_HINT);
+  else {
+    const hint = code === 'DUPLICATE_KEY' ? 'remove one of the two' : SYNTAX_HINT;
+    problems.add(pos, `invalid YAML: ${printable(message.slice(0, 200))}`, hint);
+  }
 }
 
 /** Replaces the variables in the values of a document, and reports what cannot become plain data. */

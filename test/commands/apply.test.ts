@@ -81,6 +81,7 @@ describe('a plan', () => {
       expect(damaged.code).toBe(2);
       expect(damaged.error().hint).toBe('Make a new plan with: partnerctl plan <file...> --out plan.json');
     }
+    expect((await apply(it, path)).error().hint).toBe('To carry out manifests, use: partnerctl provision <file...>');
     expect((await apply(it, join(tempDirectory(), 'none.json'))).error().message).toContain('cannot be read');
     expect([...(await it.posts()), ...(await other.received())]).toEqual([]);
     expect((await apply(it, out, path)).code).toBe(0);

@@ -133,9 +133,15 @@ describe('an export', () => {
     const { it, out } = await provisioned(ACME);
     expect((await exportTo({ env: await it.envFor(['spaces.read', 'agents.read']) }, out)).code).toBe(3);
     expect(filesOf(out)).toEqual({});
-    const ran = await exportTo(it, join(write('file', ''), 'out'));
-    expect(ran.code).toBe(1);
-    expect(ran.error().message).toMatch(/^Cannot write into /);
+    const file = write('file', '');
+    for (const [path, why] of [
+      [join(file, 'out'), 'a part of its path is a file, not a directory'],
+      [file, 'there is a file of this name'],
+    ] as const) {
+      const ran = await exportTo(it, path);
+      expect(ran.code).toBe(1);
+      expect(ran.error()).toMatchObject({ message: `Cannot write into ${path}.`, details: { why } });
+    }
   });
 });
 

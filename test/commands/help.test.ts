@@ -120,6 +120,28 @@ it('The exit codes in help skill exist', () => {
   expect(Object.values(EXIT)).toEqual(expect.arrayContaining(codes.map(Number)));
 });
 
+/** The numbers behind `exit`, `exits with`, and `exit code`, outside of blocks of code. */
+function namedExits(text: string): number[] {
+  const prose = text.replaceAll(/^```.*?^```/gms, '');
+  const lists = [...prose.matchAll(/\bexit(?:s with|\scode)?\s(\d+(?:,? (?:or )?\d+)*)/g)].map(([, list = '']) => list);
+  return lists.flatMap((list) => list.match(/\d+/g) ?? []).map(Number);
+}
+
+it('The help of a command, and a topic, name no exit code that the command, or one of the topic, does not have', () => {
+  const codesOf = (names: readonly string[]) =>
+    HELP.commands
+      .filter(({ command }) => names.some((name) => `${command} `.startsWith(`${name} `)))
+      .flatMap((command) => command.exit_codes.map(({ code }) => code));
+  const pages = [
+    ...HELP.commands.map(({ command, description, flags }) => ({
+      of: [command],
+      text: [description, ...flags.map((flag) => flag.description)].join('\n'),
+    })),
+    ...HELP_TOPICS.map(({ name, commands }) => ({ of: commands, text: readDocument(`src/help/${name}.md`) })),
+  ];
+  for (const { of, text } of pages) expect(codesOf(of), of[0]).toEqual(expect.arrayContaining(namedExits(text)));
+});
+
 it('`help -o json` is an index of less than 30 KB, and `help <command> -o json` has the rest', async () => {
   expect((await run(['help', '-o', 'json'])).stdout.length).toBeLessThan(30_000);
   const described = await run(['help', 'cron', 'create', '-o', 'json']);

@@ -77,7 +77,8 @@ describe('settings', () => {
 
   test('say the same of a protected profile in every command, where service and token are from the environment', async () => {
     const { sandbox, token, env } = await setUp();
-    await run(['profile', 'protect', 'acme'], { env });
+    const { stderr } = await run(['profile', 'protect', 'acme'], { env });
+    expect(stderr).toContain('With PARTNER_BASE_URL and PARTNER_TOKEN set and no --profile, no profile is used');
     const outside = { ...env, PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: token };
     for (const [args, profile, says, code] of [
       [[], null, 'token from PARTNER_TOKEN, no profile', 0],

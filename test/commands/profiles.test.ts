@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BASE, createProfileHome, TOKEN } from '../support/profile-home.ts';
@@ -184,22 +184,4 @@ describe('profiles', () => {
     // Another profile can be used.
     expect((await run(['spaces', 'list', '--retries', '0', '--profile', 'globex'], { env: home.env })).code).toBe(8);
   });
-});
-
-test('The one file of an earlier version is read, and taken over with its tokens by the first command that changes a profile', async () => {
-  const { env, config, path, read } = createProfileHome();
-  mkdirSync(config, { mode: 0o700 });
-  const old = join(config, 'config.json');
-  const profile = { base_url: BASE, token: TOKEN };
-  writeFileSync(old, JSON.stringify({ current: 'acme', profiles: { acme: profile, globex: profile } }), {
-    mode: 0o600,
-  });
-  const shown = await run(['profile', 'show', '-o', 'json'], { env });
-  expect(shown.json()).toMatchObject({ name: 'acme', base_url: BASE, token: 'stored', current: true, file: old });
-  const listed = (await run(['profile', 'list', '-o', 'json'], { env })).json<{ name: string }[]>();
-  expect(listed.map(({ name }) => name)).toEqual(['acme', 'globex']);
-  expect(existsSync(path)).toBe(false);
-  expect((await run(['logout'], { env })).code).toBe(0);
-  expect(read()).toEqual({ '.current': { current: 'acme' }, acme: { base_url: BASE }, globex: profile });
-  expect(readdirSync(config)).toEqual(['profiles']);
 });

@@ -112,6 +112,11 @@ const WORDS: readonly (readonly [line: string, hint: string])[] = [
   ['profile delete old', 'Use `partnerctl profile remove <profile>`.'],
   ['agents update a1', CANNOT_CHANGE],
   ['cron pause job_1', 'The API cannot pause or stop a job or an agent.'],
+  ['cron run job_1', 'The API cannot run a job before its time.'],
+  ['chat history anna', 'Use `partnerctl chat tail` or `partnerctl chat watch`.'],
+  ['state list', 'Use `partnerctl state show`.'],
+  ['files', 'Use `partnerctl upload <file>`.'],
+  ['sandbox stop', 'Run `partnerctl sandbox --help` for the list of commands.'],
 ];
 
 test('A word of another tool is answered with the command to use, or with what the API cannot do', async () => {
@@ -135,6 +140,10 @@ test('An unknown option is answered with the right one, and with -- only where t
     ['spaces list --token pat_1', 'Set PARTNER_TOKEN, or use --token-file <path>: a flag is no place for a token.'],
     ['spaces list --json', 'Use -o json.'],
     ['spaces list --limit 5', "Use --query '<JMESPath>'."],
+    ['agents list acme --all', 'A list is always read to its end: leave the option out.'],
+    ['api GET /automation/spaces/ -X POST', 'The method is the first argument.'],
+    ['webhook trigger --url http://127.0.0.1/', 'Use --to <url>.'],
+    ['--no-color spaces list', 'Use --color never, or set NO_COLOR.'],
     ['apply plan.json --target acme-001', "Use --only '<glob>'."],
     ['apply plan.json --fail-fast', 'Use --max-failures 1.'],
     ['provision acme.yaml --dry-run', 'Use `partnerctl plan <file>`.'],

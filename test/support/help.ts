@@ -4,14 +4,17 @@ interface Flag {
   readonly flag: string;
   readonly value: string | null;
   readonly choices: readonly string[] | null;
+  readonly description: string;
 }
 
 interface CommandHelp {
   readonly command: string;
   readonly usage: string;
+  readonly description: string;
   readonly arguments: readonly { readonly name: string; readonly choices: readonly string[] | null }[];
   readonly flags: readonly Flag[];
   readonly scopes: readonly string[];
+  readonly exit_codes: readonly { readonly code: number }[];
   readonly writes: boolean;
   readonly examples: readonly { readonly command: string }[];
 }

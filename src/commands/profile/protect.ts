@@ -1,19 +1,22 @@
 import { deferred, defineCommand } from '../../cli/command.ts';
 import { recordResult } from '../../output/command-result.ts';
 
+const UNPROTECTED =
+  'With PARTNER_BASE_URL and PARTNER_TOKEN set and no --profile, no profile is used, and nothing asks.';
+
 const protection = (isProtected: boolean) =>
-  deferred(async ({ config }, name: string) => {
+  deferred(async ({ config, notice }, name: string) => {
     await config.update(name, ({ protected: _, ...profile }) => ({
       ...profile,
       ...(isProtected && { protected: true }),
     }));
+    if (isProtected) await notice(`note: ${UNPROTECTED}`);
     return recordResult({ profile: name, protected: isProtected });
   });
 
 export const protect = () =>
   defineCommand('protect', 'Ask for the name of a profile before each write', {
-    description:
-      "Protects a profile: every command that writes to its service asks for the profile's name, or needs --confirm <profile> where it cannot ask. Reads and dry runs never ask. With PARTNER_BASE_URL and PARTNER_TOKEN set and no --profile, no profile is used, and nothing asks.",
+    description: `Protects a profile: every command that writes to its service asks for the profile's name, or needs --confirm <profile> where it cannot ask. Reads and dry runs never ask. ${UNPROTECTED}`,
     exits: ['notFound'],
     json: '{profile, protected}',
     examples: [

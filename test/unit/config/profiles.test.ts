@@ -56,10 +56,14 @@ describe('the one file of an earlier version', () => {
     writeFileSync(join(directory, 'config.json'), JSON.stringify({ current: 'b', profiles }));
   }
 
-  it('is taken over once, by commands that change profiles at once: nothing is lost, and nothing comes back', async () => {
+  it('is read as it is until it is taken over once, by commands that change profiles at once: nothing is lost, and nothing comes back', async () => {
     for (let round = 0; round < propertyRuns(500, 5); round += 1) {
       const directory = tempDirectory();
       writeOld(directory);
+      const before = open(directory);
+      expect([before.current(), before.names()]).toEqual(['b', names.toSorted()]);
+      expect([before.find('a')?.token, before.pathOf('a')]).toEqual(['pat_of_a', join(directory, 'config.json')]);
+      expect(readdirSync(directory)).toEqual(['config.json']);
       const changes = [
         open(directory).remove('a'),
         open(directory).update('b', ({ token, ...others }) => others),

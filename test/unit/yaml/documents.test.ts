@@ -40,6 +40,11 @@ test('A tab in the indentation is named, whatever else it breaks', () => {
   expect(problem?.hint).toContain('check the indentation');
 });
 
+test('A key that is there twice is named, and what to do', () => {
+  const { problems } = read('a: 1\nb: { c: 1, c: 2 }\n');
+  expect(problems).toMatchObject([{ line: 2, column: 12, hint: 'remove one of the two' }]);
+});
+
 describe('Anchors, aliases, and merge keys', () => {
   test('are resolved; own keys and earlier mappings win.', () => {
     const text = `external_space_id: &id acme
