@@ -17,7 +17,8 @@ function characterSource(character: string): string {
   const encoded = [units.join(''), Array.from(Buffer.from(character), (byte) => `%${hex(byte, 2)}`).join('')];
   const upper = encoded.map((each) => each.replace(/[a-f]/g, (digit) => digit.toUpperCase()));
   const inJson = JSON.stringify(character).slice(1, -1);
-  return `(?:${[character, inJson, `\\${character}`, ...encoded, ...upper].map(escapeForRegExp).join('|')})`;
+  // The longest come first: one that ends in % would leave the 25 of %25.
+  return `(?:${[...encoded, ...upper, `\\${character}`, inJson, character].map(escapeForRegExp).join('|')})`;
 }
 
 /**

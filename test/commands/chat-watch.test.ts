@@ -136,7 +136,7 @@ describe('chat watch', () => {
     const { it, support, billing } = known;
     const ran = await watchUntil(known, ['-o', 'json'], {
       act: async () => {
-        await waitForPolls(it, 6);
+        await waitForPolls(it, 12);
         await say(it, support, 'anna', 'assistant', 'It is on its way.');
         await say(it, billing, 'zoe', 'user', 'Thanks.');
         await waitForPolls(it, 12);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { json, type Script, startFakeService } from '../support/fake-service.ts';
-import { fasterClock, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fastClock, fasterClock, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
 
 /* Services whose responses to writes have no body, or a body without an id. These are successes whose id is found by a read. */
@@ -41,7 +41,7 @@ test('the id in a 202 is none of a created job: the outcome is unknown, and the 
     'GET /automation/partner-cron-jobs/': json([]),
     'POST *': json({ cron_job_id: 'c1', status: 'queued' }, 202),
   });
-  const created = await it.run(CREATE_DAILY, { clock: fasterClock(100) });
+  const created = await it.run(CREATE_DAILY, { clock: fastClock() });
   expect(created.code).toBe(9);
   expect(created.json()).toMatchObject({ status: 'unknown', cron_job_id: null });
   expect(created.error().details).toMatchObject({ why: expect.stringContaining('cron_job_id "c1"') });

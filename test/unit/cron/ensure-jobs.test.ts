@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { ListedCronJob } from '../../../src/contract/resources.ts';
 import { ensureJobs } from '../../../src/cron/ensure-jobs.ts';
 import { JobLists } from '../../../src/cron/job-list.ts';
@@ -22,6 +22,7 @@ function jobsWithList() {
   const author = { user: null, host: 'here', pid: 1, run: undefined, commit: undefined };
   const driver = fileLog(join(tempDirectory(), 'state.jsonl'));
   const log = new Log({ driver, author, clock, redact: (text) => text });
+  onTestFinished(() => log.close());
   const ensure = async (names: readonly string[], leftMs = Number.POSITIVE_INFINITY, listMs = 0) => {
     const end = clock.now() + leftMs;
     const list = async function* (): AsyncGenerator<ListedCronJob> {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { OutcomeUnknownError } from '../../../src/errors.ts';
 import { ensureOnce } from '../../../src/state/ensure-once.ts';
 import { fileLog } from '../../../src/state/file-log.ts';
@@ -14,6 +14,7 @@ test('A service that swallows requests gets only as many as are sent at a time, 
   const author = { user: null, host: 'here', pid: 1, run: undefined, commit: undefined };
   const driver = { ...fileLog(join(tempDirectory(), 'state.jsonl')), batch: 50 };
   const log = new Log({ driver, author, clock, redact: (text) => text });
+  onTestFinished(() => log.close());
   const kind = { type: 'thing', schema: v.object({ origin: v.string(), name: v.string() }), keyOf: nameOf };
   let posts = 0;
   const post = async (): Promise<string> => {
