@@ -1,6 +1,7 @@
 import { deferred, defineCommand, fieldsOf } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
+import { comparableAgent } from '../../contract/values.ts';
 import type { Reconciled } from '../../cron/find-lost.ts';
 import type { JobReservation } from '../../cron/job.ts';
 import type { CronSchedule } from '../../cron/schedule.ts';
@@ -75,7 +76,6 @@ export const reconcile = () =>
         const { reconcileJobs } = await import('../../cron/find-lost.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { JobLists, listNamedJobs } = await import('../../cron/job-list.ts');
-        const { comparableAgent } = await import('../../contract/values.ts');
         const { readAgents } = await import('../../state/space-record.ts');
         const { clock, abortSignal: signal, prompts, progress } = context;
         const http = await context.http();
