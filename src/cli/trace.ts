@@ -2,6 +2,7 @@ import type { TraceEvent } from '../api/attempt.ts';
 import type { Progress } from '../output/progress.ts';
 import { redactHeaders } from '../output/redact.ts';
 import { writeLine } from '../output/sink.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Io } from '../platform/io.ts';
 import type { GlobalFlags } from './options.ts';
 
@@ -30,23 +31,35 @@ function linesOf(event: TraceEvent, debug: boolean): readonly string[] {
   return [resultLine(event), ...(isShown ? contentLines('<', result.headers, result.body) : [])];
 }
 
+/** A pause of this length is told where no progress shows it. */
+const LONG_PAUSE_MS = 10_000;
+
 /** What showing requests needs of a command. */
 export interface TraceContext {
-  readonly flags: Pick<GlobalFlags, 'verbose' | 'debug'>;
+  readonly flags: Pick<GlobalFlags, 'verbose' | 'debug' | 'quiet'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly progress: Pick<Progress, 'countdown'>;
   readonly io: Pick<Io, 'stderr'>;
   readonly redactor: { redact(text: string): string };
 }
 
 /**
- * Creates the function that shows requests as -v and --debug ask for, and waits as progress. Events are read here alone,
+ * Creates the function that shows requests as -v and --debug ask for, and waits as progress or, if long, as a note. Events are read here alone,
  * and only redacted text goes on, wherever it is written.
  */
-export function createTrace({ flags: { verbose, debug }, progress, io, redactor: { redact } }: TraceContext) {
+export function createTrace({ flags, clock, progress, io, redactor: { redact } }: TraceContext) {
+  const { verbose, debug, quiet } = flags;
+  let toldUntil = 0;
   return (event: TraceEvent): void => {
+    const now = clock.monotonic();
     if (event.kind === 'wait') {
       const why = redact(event.why);
-      progress.countdown(event.ms, (left) => `waiting ${left} ${why}`);
+      const isShown = progress.countdown(event.ms, (left) => `waiting ${left} ${why}`) || verbose || debug || quiet;
+      // Calls at the same time wait together.
+      if (!isShown && event.ms >= LONG_PAUSE_MS && now >= toldUntil) {
+        toldUntil = now + event.ms;
+        void writeLine(io.stderr, `note: waiting ${Math.round(event.ms / 1000)} s ${why}`);
+      }
     }
     if (!verbose && !debug) return;
     for (const line of linesOf(event, debug).map(redact)) void writeLine(io.stderr, line);

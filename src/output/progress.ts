@@ -66,14 +66,18 @@ export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, 
     if (current.spinner) current.spinner.text = clean(text);
   };
 
-  /** Counts down next to the text, from more than a second. @param format receives the time left: `1 min 12 s` */
-  const countdown = (ms: number, format: (left: string) => string): void => {
-    if (!current || ms <= SECOND_MS) return;
+  /**
+   * Counts down next to the text, from more than a second.
+   * @param format receives the time left: `1 min 12 s` @returns false if there is no text
+   */
+  const countdown = (ms: number, format: (left: string) => string): boolean => {
+    if (!current || ms <= SECOND_MS) return current !== undefined;
     const end = clock.monotonic() + ms;
     current.note = () => {
       const left = end - clock.monotonic();
       return left > 0 ? `(${format(formatLeft(left))})` : '';
     };
+    return true;
   };
 
   return {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { TraceEvent } from '../../../src/api/attempt.ts';
 import { createTrace } from '../../../src/cli/trace.ts';
 import { createRedactor } from '../../../src/output/redact.ts';
+import { fastClock } from '../../support/run.ts';
 
 const SECRET = 'pat_0123456789abcdef';
 const URL = `http://127.0.0.1/v1/?next=${SECRET}`;
@@ -27,9 +28,10 @@ it.each([true, false])(
     const seen: string[] = [];
     const sink = { write: async (text: string) => void seen.push(text), isTTY: false, columns: 80 };
     const trace = createTrace({
-      flags: { verbose: true, debug },
+      flags: { verbose: true, debug, quiet: false },
+      clock: fastClock(),
       redactor: createRedactor([SECRET]),
-      progress: { countdown: (_, text) => seen.push(text('1 s')) },
+      progress: { countdown: (_, text) => seen.push(text('1 s')) > 0 },
       io: { stderr: sink },
     });
     EVENTS.forEach(trace);
