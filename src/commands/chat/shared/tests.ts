@@ -109,8 +109,7 @@ async function readConversations({ io, abortSignal }: Context, files: readonly s
     });
   }
   const sources = await readSources(files, io.stdin, abortSignal);
-  const around = { lookup, exists: existsSync };
-  const { conversations, problems } = parseConversations(sources, around);
+  const { conversations, problems } = parseConversations(sources, { lookup, exists: existsSync });
   if (problems.length > 0) throw problemsError(problems);
   return conversations;
 }
