@@ -186,6 +186,8 @@ class FollowedSession {
     if (!(error instanceof PartnerctlError)) throw error;
     const { follower, clock, pace } = this;
     const isMissing = error instanceof MissingMessage || (error instanceof NotFoundError && !error.info.fromGateway);
+    // It lasted too long while a further page was asked for.
+    if (follower.health.leftMs() < 1) throw error;
     const isYoung = clock.now() < follower.startedAt + REGISTRATION_LAG_MS;
     if (isMissing && isYoung && cursor !== undefined && !this.wasRead) return await pace.wait(this.pauseMs());
     // What was read to its end once can be read again. A service may also refuse a cursor that is not the newest message.
@@ -193,7 +195,7 @@ class FollowedSession {
     await this.waitOut(error);
   }
 
-  /** @throws PartnerctlError once the outage has lasted for `maxOutageMs` */
+  /** @throws RateLimitError or ServiceError once the outage has lasted for `maxOutageMs`, or the service asks for more */
   private async waitOut(error: PartnerctlError): Promise<void> {
     const { follower, ref, clock, pace, key, asked } = this;
     const { health } = follower;
@@ -201,14 +203,15 @@ class FollowedSession {
     // A longer request was interrupted by the machine's sleep. Of a page that came slowly, only its last silence counts.
     const isSlept = elapsedMs > ATTEMPT_TIMEOUT_MS + CONNECT_TIMEOUT_MS;
     const failingMs = isSlept ? 0 : Math.max(0, Math.min(elapsedMs, CONNECT_TIMEOUT_MS + asked.idleMs));
-    const retryMs = Math.max(
-      pace.retryMs(health.failuresOf(key)),
-      Date.parse(error.info.retryAt ?? '') - clock.now() || 0,
-    );
-    const pauseMs = Math.max(0, Math.min(retryMs, health.leftMs() - failingMs, follower.remainingMs()));
-    if (health.fail(key, error, failingMs + pauseMs)) await this.emit({ kind: 'outage', ref, error, pauseMs });
+    const askedMs = Math.max(0, Date.parse(error.info.retryAt ?? '') - clock.now() || 0);
+    const leftMs = health.leftMs() - failingMs;
+    const retryMs = Math.max(pace.retryMs(health.failuresOf(key)), askedMs);
+    const pauseMs = Math.max(0, Math.min(retryMs, leftMs, follower.remainingMs()));
+    const isNew = health.fail(key, error, failingMs + Math.max(pauseMs, askedMs));
+    if (askedMs > leftMs) throw health.outageError(error, askedMs);
+    if (isNew) await this.emit({ kind: 'outage', ref, error, pauseMs });
     await pace.wait(pauseMs);
-    health.check(error);
+    if (health.leftMs() < 1) throw health.outageError(error);
   }
 
   /** @throws NotFoundError if the 404 is about more than the session */

@@ -49,14 +49,22 @@ export class Health {
     return this.maxOutageMs - Math.max(0, ...[...this.failing.values()].map(({ ms }) => ms));
   }
 
-  /** @param last the failure of the last request @throws RateLimitError or ServiceError if the outage took too long */
-  check(last: PartnerctlError): void {
-    if (this.leftMs() >= 1) return;
+  /**
+   * The error for an outage that takes too long.
+   * @param last the failure of the last request @param askedMs how long a pause the service asks for, if that is too long
+   */
+  outageError(last: PartnerctlError, askedMs?: number): PartnerctlError {
     const Kind = last instanceof RateLimitError ? RateLimitError : ServiceError;
-    throw new Kind(`The service has been out of reach for ${formatDuration(this.maxOutageMs)}.`, {
+    const limit = formatDuration(this.maxOutageMs);
+    const isAsked = askedMs !== undefined;
+    const message = isAsked
+      ? `The service asks for a pause of ${formatDuration(Math.ceil(askedMs / 1000) * 1000)}; an outage may last ${limit}.`
+      : `The service has been out of reach for ${limit}.`;
+    const fallback = 'Check the base URL and the network, then run the command again; -v shows every attempt.';
+    return new Kind(message, {
       ...last.info,
       why: [last.message, last.info.why].filter((line) => line !== undefined).join('\n'),
-      hint: last.info.hint ?? 'Check the base URL and the network, then run the command again; -v shows every attempt.',
+      hint: isAsked ? `Run the command again after ${last.info.retryAt}.` : (last.info.hint ?? fallback),
       cause: last,
     });
   }

@@ -9,10 +9,15 @@ import type { TestCase, TestTarget } from './run-tests.ts';
 import { type FormatCommand, findAgentSource } from './source.ts';
 import type { ConversationTest } from './test-file.ts';
 
-/** Whom conversations are held with: a source, or an agent of each of several spaces, which are as typed if at all. */
-export type TestAudience =
-  | { readonly source_id: string }
-  | { readonly spaces: readonly (string | undefined)[]; readonly agent: AgentReference | undefined };
+/** An agent of each of several spaces, which are as typed; undefined for that of an agent_id. */
+interface AgentAudience {
+  readonly spaces: readonly (string | undefined)[];
+  /** For conversations that name none. */
+  readonly agent: AgentReference | undefined;
+}
+
+/** Whom conversations are held with. */
+export type TestAudience = { readonly source_id: string } | AgentAudience;
 
 /** How many agents are looked up at a time. */
 const CONCURRENCY = 8;
@@ -75,18 +80,23 @@ function agentFinder(http: Http, toCommand: FormatCommand) {
   };
 }
 
-function agentOf({ agent, source }: ConversationTest, typed: AgentReference | undefined): AgentReference {
+function agentOf({ agent, source }: ConversationTest, { agent: typed, spaces }: AgentAudience): AgentReference {
   const named = agent ?? typed;
-  if (named) return named;
-  throw new UsageError(`The conversation at ${source} names no agent.`, {
-    hint: 'Name it in the file (agent: name:Support), or with --agent.',
+  if (!named) {
+    throw new UsageError(`The conversation at ${source} names no agent.`, {
+      hint: 'Name it in the file (agent: name:Support), or with --agent.',
+    });
+  }
+  if (named.by === 'id' || !spaces.includes(undefined)) return named;
+  throw new UsageError(`The conversation at ${source} has its agent by name, which needs --space or --manifests.`, {
+    hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
   });
 }
 
 /**
  * Pairs each conversation with each space, and looks for the agents. That one was not found is the outcome of its
  * conversations.
- * @throws UsageError for a conversation that names no agent, or one beside a source; InterruptedError; CredentialsError
+ * @throws UsageError for a conversation that names no agent, one without its space, or one beside a source; InterruptedError; CredentialsError
  *   and BalanceError, which every conversation would get
  */
 export async function findCases(
@@ -100,7 +110,7 @@ export async function findCases(
     if (named) throw new UsageError(`The conversation at ${named.source} names an agent: give --space, not --source.`);
     return tests.map((test, index) => ({ index, test, target: NOBODY, source: audience.source_id }));
   }
-  const named = tests.map((test) => ({ ...test, agent: agentOf(test, audience.agent) }));
+  const named = tests.map((test) => ({ ...test, agent: agentOf(test, audience) }));
   const pairs = audience.spaces.flatMap((space) => named.map((test) => ({ space, test })));
   const find = agentFinder(http, toCommand);
   return await Promise.all(

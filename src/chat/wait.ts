@@ -1,7 +1,7 @@
 import { MissingMessage, readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
-import { isUnexpectedShape, NoReplyError, PartnerctlError, UsageError, withHint } from '../errors.ts';
+import { isUnexpectedShape, NoReplyError, PartnerctlError, RefusedError, UsageError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
 import { Follower, type SessionEvent } from './follow.ts';
 import { followSession } from './followed-session.ts';
@@ -62,7 +62,9 @@ function withContinuation(
   const session = ['--source', source_id, '--session', session_id, '--after', last_message_id];
   const words = ['chat', 'wait', ...session, ...criteriaFlags({ ...criteria, replies: missing })];
   const details = { source_id, session_id, ...ids, replies: replies.length, missing: missing ?? null, last_message_id };
-  return withHint(failure, { hint: `To keep waiting: ${command(words)}`, details });
+  // What the service refuses, such as a message_id of another session, it refuses again.
+  const again = failure instanceof RefusedError ? {} : { hint: `To keep waiting: ${command(words)}` };
+  return withHint(failure, { ...again, details });
 }
 
 interface Received {

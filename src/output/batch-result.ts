@@ -88,7 +88,7 @@ export function batchResult<Result extends { readonly index: number }>(
       return documentField === undefined ? documents : { [documentField]: documents, summary: counts(completed) };
     },
     summary: () => summaryOf(completed, batch),
-    failure: (isOnScreen) => failureOfBatch(inOrder(), batch, interrupt, isOnScreen === true && report !== undefined),
+    failure: (isOnScreen) => failureOfBatch(inOrder(), batch, interrupt, isOnScreen),
     ...(report && { report: () => report(inOrder()) }),
   });
 }
@@ -96,15 +96,17 @@ export function batchResult<Result extends { readonly index: number }>(
 /**
  * Returns the error of a command that processes several items: interrupted, balance too low (402), partial failure, or,
  * if no item is done, a failure with the type of the first unknown outcome, else of the first failed item.
- * @param isReported whether the reasons stand above the error already, in the report on the same screen
+ * @param isOnScreen whether the results stand above the error in a terminal: there, a report and notes have the reasons
  * @returns undefined if all items are done
  */
 export function failureOfBatch<Result>(
   results: readonly Result[],
   batch: Batch<Result>,
   { reason }: AbortSignal,
-  isReported = false,
+  isOnScreen = false,
 ): PartnerctlError | undefined {
+  const hasReport = isOnScreen && batch.report !== undefined;
+  const isReported = hasReport || (isOnScreen && batch.columns?.some(({ isNote }) => isNote) === true);
   const items = results.map(batch.item);
   const started = items.filter(({ isUnfinished }) => !isUnfinished);
   const done = started.filter(({ error }) => error === undefined);
@@ -117,7 +119,7 @@ export function failureOfBatch<Result>(
     error instanceof OutcomeUnknownError || error instanceof PlanStaleError || isDecidedByPerson(error);
   const canRepeat = done.length + withError.filter(isStuck).length < items.length;
   // The report of what cannot be repeated, a plan, has the hints, too.
-  const hasHints = isReported && batch.again === undefined;
+  const hasHints = hasReport && batch.again === undefined;
   const hint = hasHints ? undefined : nextSteps(canRepeat ? batch.again : undefined, withError);
   if (reason instanceof InterruptedError && done.length < items.length) {
     return new InterruptedError(`Interrupted. ${summaryOf(results, batch)}`, reason.exitCode, { hint });

@@ -77,6 +77,7 @@ export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, 
   };
 
   return {
+    isEnabled: enabled,
     /** Shows `text` after one second, or at once in place of another text. @param limitMs counts down next to it */
     start(text: string, limitMs = 0): void {
       if (!enabled) return;

@@ -60,14 +60,16 @@ export type FaultPlan = v.InferOutput<typeof faultPlanSchema>;
 
 type Rule = v.InferOutput<typeof faultSchema>;
 
+const VIEWS = ['stale', 'gaps', 'in_progress', 'newest_first'] as const;
+
 /** Changes what a read shows. All that apply to a request are used. */
-export type View = Extract<Rule, { kind: 'stale' | 'gaps' | 'in_progress' | 'newest_first' }>;
+export type View = Extract<Rule, { kind: (typeof VIEWS)[number] }>;
 
 /** Changes what becomes of a request. The first that applies is used. */
 export type Fault = Exclude<Rule, View>;
 
 function isView(rule: Rule): rule is View {
-  return ['stale', 'gaps', 'in_progress', 'newest_first'].includes(rule.kind);
+  return VIEWS.some((kind) => kind === rule.kind);
 }
 
 /** Whether a rule is for a request. Only reads have views. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, constants, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
@@ -14,11 +14,14 @@ import type { Delivery, SentWebhook } from './delivery.ts';
 
 const savedSchema = v.object({ delivery_id: v.string(), headers: v.array(v.tuple([v.string(), v.string()])) });
 
-/** Creates the directory of saved deliveries. @throws LocalError if that fails */
+/** Creates the directory of saved deliveries. @throws LocalError if that fails, or it is a file or cannot be written to */
 export async function createDirectory(directory: string): Promise<void> {
-  await makeDirectories(directory).catch((error: unknown) => {
+  try {
+    await makeDirectories(directory);
+    await access(`${directory}/.`, constants.W_OK);
+  } catch (error) {
     throw new LocalError(`Cannot save deliveries in ${directory}.`, { why: describeFileError(error), cause: error });
-  });
+  }
 }
 
 /** Saves a delivery. A failure leaves no files: the sender repeats it. @returns the path of the `.body` file */

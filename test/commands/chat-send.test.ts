@@ -158,6 +158,9 @@ describe('chat send --wait', () => {
       after_message_id: sent?.message_id,
       reply: expect.objectContaining({ text: 'at last' }),
     });
+    // The service refuses this again, so nothing says to keep waiting.
+    const elsewhere = await run([...args.slice(0, -1), 'msg_none', '-o', 'json'], { env });
+    expect(elsewhere.error()).toMatchObject({ status: 422, hint: null });
   });
 
   test('reports how many replies are missing, with a command that waits for those', async () => {

@@ -153,4 +153,24 @@ describe('a tail exits', () => {
     const ran = await run([...of, '--max-outage', '5s'], { env, clock: fastClock() });
     expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('out of reach') });
   });
+
+  test('with --no-follow, after an outage of 30 s at a further page, and at once when the service asks for more', async () => {
+    const { service, env, of } = await startChat(50);
+    // A reading begins with a few requests that check whose messages come.
+    await service.set({ page_size: 2 });
+    const all = [...of, '--from-start', '--no-follow'];
+    await service.faults({ kind: 'status', status: 500, on: `GET ${HISTORY}`, skip: 8 });
+    const broken = await run(all, { env, clock: fastClock() });
+    expect(broken).toMatchObject({ code: 8, stdout: expect.stringMatching(/^([^\n]*\tm\d+\n)+$/) });
+    expect(broken.stderr.match(/out of reach for 30s/g)).toHaveLength(1);
+    await service.faults({ kind: 'status', status: 429, retry_after: 40, on: `GET ${HISTORY}`, skip: 8, times: 1 });
+    const clock = fastClock();
+    const limited = await run(all, { env, clock });
+    expect(limited).toMatchObject({
+      code: 7,
+      stderr: expect.stringMatching(/^error: .* asks for a pause of (39|40)s;/),
+    });
+    expect(limited.stderr).toMatch(/\nhint: Run the command again after [^,]+Z\.\n$/);
+    expect(clock.slept).toEqual([]);
+  });
 });

@@ -236,6 +236,48 @@ describe('chat test', () => {
     ]);
   });
 
+  test('A terminal shows each failure once, with the line of its expectation; a pipe has it in the error, too', async () => {
+    const { chat, env } = await startAgent();
+    const file = write('talk.yaml', `${talk('My invoice.', 'contains: refund')}\n---\nname: other\n${talk('Hello.')}`);
+    const argv = ['chat', 'test', file, '--source', chat.source_id];
+    const shown = await run([...argv, '--color', 'never'], { env, columns: 120 });
+    expect(shown.stdout.match(/talk\.yaml:5: Expected text that contains "refund"/g)).toHaveLength(1);
+    expect(shown).toMatchObject({
+      code: 14,
+      stderr: expect.stringMatching(/\nerror: 1 of 2 conversations failed\.\n$/),
+    });
+    expect((await run(argv, { env })).stderr).toMatch(/talk\.yaml:5 \(talk\): Expected text that contains "refund"/);
+  });
+
+  test.each([
+    ['name:Support', [], 'has its agent by name, which needs --space or --manifests'],
+    ['name:Support', ['--agent', 'agt_1'], 'has its agent by name, which needs --space or --manifests'],
+    [undefined, [], 'names no agent'],
+    [undefined, ['--space', 'ext:acme-001'], 'names no agent'],
+    ['name:Support', ['--source', 'src_1'], 'names an agent: give --space, not --source'],
+    [
+      'agt_1',
+      ['--source', 'src_1', '--space', 'ext:acme-001'],
+      '--source names the agent: leave out --agent and --space',
+    ],
+  ])(
+    'A file with the agent %s and the options %j are refused with what is missing',
+    async (agent, options, message) => {
+      const { it, env } = await startAgent();
+      await it.forget();
+      const file = write('talk.yaml', `${agent ? `agent: ${agent}\n` : ''}${talk('Hello.')}`);
+      const ran = await run(['chat', 'test', file, '--dry-run', ...options], { env });
+      expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+      expect(await it.received()).toEqual([]);
+    },
+  );
+
+  test('An agent_id in the file needs no space', async () => {
+    const { chat, env } = await startAgent();
+    const file = write('talk.yaml', `agent: ${chat.agent_id}\n${talk('My invoice.', 'contains: invoice')}`);
+    expect(await run(['chat', 'test', file], { env })).toMatchObject({ code: 0 });
+  });
+
   test('JUnit has a suite for each file and a case for each conversation, with failures told from errors', async () => {
     const { it, chat, env } = await startAgent();
     const directory = tempDirectory();

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, schedules } from '../support/cron.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
-import { fasterClock, partnerctl, run, tinyRandom } from '../support/run.ts';
+import { fastClock, fasterClock, partnerctl, run, tinyRandom } from '../support/run.ts';
 import { manifest } from '../support/service.ts';
 import { Screen } from '../support/sinks.ts';
 
@@ -63,4 +63,20 @@ test('A terminal counts the spaces whose agents are there, and then the jobs of 
   const options = { stdin, terminal, columns: 80, clock: fasterClock(1) };
   const ran = await partnerctl(service.baseUrl, ['provision', '-'], options);
   expect(ran.code, ran.stderr).toBe(0);
+});
+
+test('Without a countdown, a pause of ten seconds or more is told once, and not with --quiet', async () => {
+  const service = await schedules();
+  const { source_id } = await createChat(service);
+  const send = async (retry_after: number, ...more: string[]) => {
+    await service.faults({ kind: 'status', status: 429, retry_after, times: 1 });
+    const args = ['chat', 'send', '--source', source_id, '--session', 's1', 'Hello', ...more];
+    const { code, stderr } = await run(args, { env: service.env, clock: fastClock(), random: tinyRandom });
+    expect(code, stderr).toBe(0);
+    return stderr;
+  };
+  expect(await send(40)).toBe('note: waiting 40 s after 429\n');
+  expect(await send(9)).toBe('');
+  expect(await send(40, '--quiet')).toBe('');
+  expect(await send(40, '--verbose')).not.toContain('note:');
 });

@@ -1,25 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { run, tempDirectory } from '../support/run.ts';
+import { manualSignals, run, tempDirectory } from '../support/run.ts';
 import { call, write } from '../support/service.ts';
 
 /* `terminal/sandbox.test.ts` has what takes processes. */
 
-test('sandbox start reads faults and a script, which may be YAML, from files, and stops at --timeout', async () => {
+test('sandbox start reads faults and a script, which may be YAML, from files, and stops at Ctrl-C and at --timeout', async () => {
   const faults = write('faults.json', '{"rules":[{"kind":"status","status":503}]}');
   const script = write('replies.yaml', "- pattern: hello\n  replies:\n    - { text: 'Hi!', delay_ms: 5 } # quickly\n");
   const got: unknown[] = [];
   const files = ['--faults', faults, '--script', script];
-  const stopped = await run(['sandbox', 'start', ...files, '--timeout', '1s', '-o', 'json'], {
+  const signals = manualSignals();
+  const stopped = await run(['sandbox', 'start', ...files, '-o', 'json'], {
+    signals,
     async onStdout(text) {
       const { base_url, token, admin_url, admin_key } = JSON.parse(text);
       got.push((await call('GET', `${base_url}/automation/spaces/`, { token })).status);
       got.push((await call('GET', `${admin_url}/script`, { token: admin_key })).json);
+      signals.ctrlC();
     },
   });
   expect(got).toMatchObject([503, { rules: [{ pattern: 'hello', replies: [{ text: 'Hi!', delay_ms: 5 }] }] }]);
-  expect(stopped).toMatchObject({ code: 1, stderr: expect.stringContaining('--timeout') });
+  expect(stopped.code).toBe(0);
+  const late = await run(['sandbox', 'start', '--timeout', '1s']);
+  expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('--timeout') });
 });
 
 test('A sandbox does not start with input that is not valid', async () => {

@@ -61,6 +61,7 @@ describe('upload', () => {
     const files = sizes.map((bytes) => write(`${bytes}`, Buffer.alloc(bytes, 'abcdefg'), at.directory));
     const ran = await at.upload([...files, '-o', 'json']);
     expect(ran.json<UploadAnswer[]>().map(({ bytes }) => bytes)).toEqual(sizes);
+    expect(ran.stderr).toBe(`note: ${files[1]} is empty.\n`);
     const [document, text, ...others] = await at.kept();
     expect(document).toMatchObject({ filename: 'notes.md', content_type: 'text/markdown' });
     expect(text).toMatchObject({ filename: 'notes.md', content_type: 'text/plain' });
@@ -82,6 +83,7 @@ describe('upload', () => {
     expect(await at.kept()).toMatchObject([{ filename: '../dump.sql', content_type: 'application/sql' }]);
     expect(statusesOf(await at.upload(args, { stdin: 'select 1;' }))).toEqual(['skipped']);
     expect(statusesOf(await at.upload(args, { stdin: 'select 2;' }))).toEqual(['uploaded']);
+    expect((await at.upload(args, { stdin: '' })).stderr).toBe('note: - is empty.\n');
     expect(readdirSync(temporary).filter((name) => name.startsWith('partnerctl-upload-'))).toEqual([]);
     // Standard input is not read without a token: reading it would fail.
     expect((await at.upload(args, { stdin: '', env: { PARTNER_TOKEN: undefined } })).code).toBe(3);

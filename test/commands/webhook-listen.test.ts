@@ -154,6 +154,14 @@ describe('webhook listen --save', () => {
     for (const name of names) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
   });
 
+  test('refuses a path that is no directory before it listens', async () => {
+    const file = join(tempDirectory(), 'deliveries');
+    writeFileSync(file, '');
+    const { code, stdout, stderr } = await run(['webhook', 'listen', '--save', file]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: Cannot save deliveries in /);
+  });
+
   test('drops a repeat by its id, and takes equal bodies without an id as two deliveries', async () => {
     const directory = tempDirectory();
     const listening = await startListening(['--save', directory]);

@@ -1,3 +1,4 @@
+import type { Message } from '../../src/contract/messages.ts';
 import { type ApiResponse, call, PROVISION, provisionBody, type SandboxClient } from './service.ts';
 
 /* API chat: the source of an agent, the messages sent to it, and their history. */
@@ -69,4 +70,10 @@ interface Line {
 export function parseLines(stdout: string): Line[] {
   const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1);
   return whole.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line)));
+}
+
+/** A message as the program reads it: by default a reply whose text is its id. */
+export function message(message_id: string, more: Partial<Message> = {}): Message {
+  const empty = { created_at: null, external_message_id: null, session_id: null, raw: {} };
+  return { ...empty, message_id, role: 'assistant', isReply: true, text: message_id, ...more };
 }

@@ -1,19 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Shown } from '../../../src/chat/shown.ts';
 import type { Message } from '../../../src/contract/messages.ts';
-
-function message(id: string, more: Partial<Message> = {}): Message {
-  const common = {
-    role: 'assistant',
-    isReply: true,
-    text: id,
-    created_at: null,
-    external_message_id: null,
-    session_id: null,
-    raw: {},
-  };
-  return { message_id: id, ...common, ...more };
-}
+import { message } from '../../support/chat.ts';
 
 const range = (from: number, to: number): Message[] =>
   Array.from({ length: to - from }, (_, index) => message(`m${from + index}`));

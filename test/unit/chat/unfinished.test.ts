@@ -1,11 +1,7 @@
 import { expect, test } from 'vitest';
 import { Unfinished } from '../../../src/chat/unfinished.ts';
 import type { Message } from '../../../src/contract/messages.ts';
-
-function message(message_id: string, more: Partial<Message> = {}): Message {
-  const common = { isReply: true, created_at: null, external_message_id: null, session_id: null, raw: {} };
-  return { ...common, message_id, role: 'assistant', text: message_id, ...more };
-}
+import { message } from '../../support/chat.ts';
 
 const writing = (text: string | null, more: Partial<Message> = {}) =>
   message('m1', { text, raw: { status: 'in_progress' }, ...more });

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { TraceEvent } from '../../../src/api/attempt.ts';
 import { createTrace } from '../../../src/cli/trace.ts';
 import { createRedactor } from '../../../src/output/redact.ts';
+import { memorySink } from '../../support/sinks.ts';
 
 const SECRET = 'pat_0123456789abcdef';
 const URL = `http://127.0.0.1/v1/?next=${SECRET}`;
@@ -29,7 +30,8 @@ it.each([true, false])(
     const trace = createTrace({
       flags: { verbose: true, debug },
       redactor: createRedactor([SECRET]),
-      progress: { countdown: (_, text) => seen.push(text('1 s')) },
+      progress: { isEnabled: true, countdown: (_, text) => void seen.push(text('1 s')) },
+      ...{ clock: { now: () => 0 }, notice: async (text: string) => void seen.push(text) },
       io: { stderr: sink },
     });
     EVENTS.forEach(trace);
@@ -38,3 +40,22 @@ it.each([true, false])(
     expect(seen.join('\n')).not.toMatch(/0123456789|Bearer other/);
   },
 );
+
+it('A long wait is told once for all calls that wait for the same, and not where a countdown shows it', () => {
+  const told: string[] = [];
+  let now = 0;
+  const progress = { isEnabled: false, countdown: () => undefined };
+  const trace = createTrace({
+    ...{ flags: { verbose: false, debug: false }, redactor: createRedactor([]), clock: { now: () => now } },
+    progress,
+    notice: async (text) => void told.push(text),
+    io: { stderr: memorySink() },
+  });
+  const wait = (ms: number) => trace({ kind: 'wait', ms, why: 'after 429' });
+  for (const ms of [9_999, 40_000, 40_300, 49_999, 60_000]) wait(ms);
+  now = 70_000;
+  wait(10_000);
+  progress.isEnabled = true;
+  wait(90_000);
+  expect(told).toEqual([40, 60, 10].map((seconds) => `note: waiting ${seconds} s after 429`));
+});

@@ -8,7 +8,6 @@ import {
   type TestResult,
   type TestStatus,
 } from '../../../chat/run-tests.ts';
-import { parseSource } from '../../../chat/source.ts';
 import { findCases, type TestAudience } from '../../../chat/test-cases.ts';
 import { type ConversationTest, parseConversations } from '../../../chat/test-file.ts';
 import type { Context } from '../../../cli/context.ts';
@@ -47,6 +46,13 @@ const nameOf = ({ test, external_space_id: space }: TestResult): string =>
 /** `4 of 5`; nothing for a conversation that was to be held once. */
 const runsOf = ({ runs, passed }: TestResult): string | null => (runs > 1 ? `${passed} of ${runs}` : null);
 
+/** Where it failed: the expectation that did not hold, or else the conversation. */
+const placeOf = ({ turns, source }: TestResult): string => turns.flatMap((turn) => turn.failures)[0]?.source ?? source;
+
+function noteOf(result: TestResult): string | null {
+  return result.error === undefined ? null : `${placeOf(result)}: ${describeError(result.error)}`;
+}
+
 const COLUMNS: readonly Column<TestResult>[] = [
   { header: 'STATUS', value: ({ status }) => status.replace('_', ' '), tone: ({ status }) => TONES[status] },
   { header: 'TEST', value: ({ test }) => test, fit: 'end' },
@@ -55,7 +61,7 @@ const COLUMNS: readonly Column<TestResult>[] = [
   { header: 'PASSED', value: runsOf, isOptional: true },
   { header: 'SECONDS', value: (result) => Number(secondsOf([result])), isOptional: true },
   { header: 'SESSION', value: ({ session_id }) => session_id, isWide: true, tone: () => 'dim' },
-  { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)), isNote: true },
+  { header: 'NOTE', value: noteOf, isNote: true },
 ];
 
 const answersOf = (replies: readonly string[]): readonly string[] =>
@@ -72,11 +78,10 @@ const TESTS: Batch<TestResult> = {
   noun: 'conversations',
   documentField: 'results',
   item: (result) => {
-    const { status, source, error, turns, isUnfinished } = result;
-    const failures = turns.flatMap((turn) => turn.failures);
+    const { status, error, isUnfinished } = result;
     return {
       name: nameOf(result),
-      source: failures[0]?.source ?? source,
+      source: placeOf(result),
       status,
       error,
       isUnfinished,
@@ -104,20 +109,19 @@ async function readConversations({ io, abortSignal }: Context, files: readonly s
     });
   }
   const sources = await readSources(files, io.stdin, abortSignal);
-  const around = { lookup, exists: existsSync };
-  const { conversations, problems } = parseConversations(sources, around);
+  const { conversations, problems } = parseConversations(sources, { lookup, exists: existsSync });
   if (problems.length > 0) throw problemsError(problems);
   return conversations;
 }
 
-/** Finds out whom to test. @throws UsageError unless it is one source, one space, or manifests; as `readManifests` */
+/** Finds out whom to test. @throws UsageError if the options contradict each other; as `readManifests` */
 async function readAudience(context: Context, flags: TestFlags, variables: Variables): Promise<TestAudience> {
   const { source, agent: typed, space, manifests, limit, only, exclude } = flags;
   const agent = typed === undefined ? undefined : parseAgentReference(typed);
   if (manifests.length === 0) {
-    if (space !== undefined && source === undefined) return { spaces: [space], agent };
-    const named = parseSource({ source, agent: typed, space });
-    return 'source_id' in named ? named : { spaces: [named.space], agent: named.agent };
+    if (source === undefined) return { spaces: [space], agent };
+    if (agent === undefined && space === undefined) return { source_id: source };
+    throw new UsageError('--source names the agent: leave out --agent and --space.');
   }
   if (source !== undefined || space !== undefined) {
     throw new UsageError('--manifests names the spaces: leave out --source and --space.');

@@ -69,11 +69,12 @@ export async function* transfer(
   found: readonly LocalFile[] | undefined,
   options: Options,
 ): AsyncGenerator<UploadResult> {
-  const { clock, abortSignal: signal, progress } = context;
+  const { clock, abortSignal: signal, progress, notice } = context;
   // Before standard input is read, which cannot be read again.
   const http = await context.http();
   const log = await context.log();
   const files = found ?? [await spoolStdin(context, options.filename ?? '')];
+  for (const { label, bytes } of files) if (bytes === 0) await notice(`note: ${label} is empty.`);
   const onSent = createCounter(context, files);
   const onWait = (ms: number): void => progress.start('Waiting for another run that uploads the same file', ms);
   try {
