@@ -88,7 +88,8 @@ function agentOf({ agent, source }: ConversationTest, { agent: typed, spaces }: 
     });
   }
   if (named.by === 'id' || !spaces.includes(undefined)) return named;
-  throw new UsageError(`The conversation at ${source} has its agent by name, which needs --space or --manifests.`, {
+  const what = agent ? `The conversation at ${source} has its agent by name, which` : '--agent with a name';
+  throw new UsageError(`${what} needs --space or --manifests.`, {
     hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
   });
 }
@@ -96,8 +97,8 @@ function agentOf({ agent, source }: ConversationTest, { agent: typed, spaces }: 
 /**
  * Pairs each conversation with each space, and looks for the agents. That one was not found is the outcome of its
  * conversations.
- * @throws UsageError for a conversation that names no agent, one without its space, or one beside a source; InterruptedError; CredentialsError
- *   and BalanceError, which every conversation would get
+ * @throws UsageError for a conversation that names no agent, one without its space, or one beside a source;
+ *   InterruptedError; CredentialsError and BalanceError, which every conversation would get
  */
 export async function findCases(
   http: Http,

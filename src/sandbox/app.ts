@@ -2,12 +2,18 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import { LinearRouter } from 'hono/router/linear-router';
 import { requireAdminKey, requireScope, requireToken } from './access.ts';
 import { addControlRoutes, addDataRoutes } from './admin.ts';
+import { CHAT_OPERATIONS } from './chat.ts';
+import { CRON_OPERATIONS } from './cron.ts';
 import { injectFaults, sentStatus } from './inject-fault.ts';
 import { LOOPBACK_NAMES, Problem } from './input.ts';
 import { addDocumentRoutes } from './openapi.ts';
-import { OPERATIONS } from './operations.ts';
 import { createId } from './rows.ts';
 import type { LoggedRequest, Service, ServiceApp, ServiceEnv } from './service.ts';
+import { SPACE_OPERATIONS } from './spaces.ts';
+import { UPLOAD_OPERATIONS } from './uploads.ts';
+
+/** The partner API (spec §4). */
+const OPERATIONS = [...SPACE_OPERATIONS, ...CHAT_OPERATIONS, ...UPLOAD_OPERATIONS, ...CRON_OPERATIONS];
 
 const MAX_LOGGED_REQUESTS = 10_000;
 
@@ -58,7 +64,7 @@ export function createApp(service: Service): ServiceApp {
   // Built at once, unlike others: tests start hundreds of sandboxes.
   const app = new Hono<ServiceEnv>({ router: new LinearRouter() });
   app.use(setHeaders(service), requireLoopbackHost);
-  addDocumentRoutes(app, service.origin);
+  addDocumentRoutes(app, service.origin, OPERATIONS);
   app.use('/v1/*', logRequest(service), requireToken(service), injectFaults(service), waitForDisk(service));
   for (const { method, path, scope, handle } of OPERATIONS) {
     app.on(method, `/v1${path}`, requireScope(scope), (c) => handle(service, c));

@@ -52,14 +52,8 @@ function planRepliesTo(service: Service, { agent_id }: ChatSource, message: Mess
   const { source_id, session_id, run_id } = message;
   const { name = '' } = store.agents.get(agent_id) ?? {};
   for (const { text, after_ms } of planReplies(store.script.get()?.rules ?? [], name, message.text)) {
-    const planned = {
-      message_id: createId('msg'),
-      source_id,
-      session_id,
-      run_id,
-      text,
-      due_at: clock.now() + after_ms,
-    };
+    const due_at = clock.now() + after_ms;
+    const planned = { message_id: createId('msg'), source_id, session_id, run_id, text, due_at };
     store.replies.put(planned);
     scheduleReply(service, planned);
   }

@@ -1,6 +1,5 @@
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { OPERATIONS } from './operations.ts';
 import type { Operation, ServiceApp } from './service.ts';
 
 const problemSchema = v.object({
@@ -55,9 +54,9 @@ function describeOperation(operation: Operation): object {
   };
 }
 
-function createDocument(origin: string): object {
+function createDocument(origin: string, operations: readonly Operation[]): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const operation of OPERATIONS) {
+  for (const operation of operations) {
     const path = operation.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describeOperation(operation) };
   }
@@ -75,14 +74,14 @@ function createDocument(origin: string): object {
 }
 
 /** Adds the documents of spec §9, which need no token: the schema in JSON and YAML, and a list of the operations. */
-export function addDocumentRoutes(app: ServiceApp, origin: string): void {
-  const lines = OPERATIONS.map(({ method, path, summary }) => `${method} ${path}\n    ${summary}`);
+export function addDocumentRoutes(app: ServiceApp, origin: string, operations: readonly Operation[]): void {
+  const lines = operations.map(({ method, path, summary }) => `${method} ${path}\n    ${summary}`);
   const guide = ['Partner Automation API', `Base URL: ${origin}/v1`, 'The whole schema: openapi.json', ...lines];
   for (const base of ['/v1', '/latest']) {
-    app.get(`${base}/openapi.json`, (c) => c.json(createDocument(origin)));
+    app.get(`${base}/openapi.json`, (c) => c.json(createDocument(origin, operations)));
     app.get(`${base}/openapi.yaml`, async (c) => {
       const { stringify } = await import('yaml');
-      const text = stringify(createDocument(origin), { aliasDuplicateObjects: false });
+      const text = stringify(createDocument(origin, operations), { aliasDuplicateObjects: false });
       return c.body(text, 200, { 'Content-Type': 'application/yaml' });
     });
     app.get(`${base}/guide.txt`, (c) => c.text(`${guide.join('\n\n')}\n`));

@@ -224,7 +224,8 @@ describe('chat test', () => {
   test('Ctrl-C reports what is known, and exits with 130', async () => {
     const { chat, env } = await startAgent();
     const signals = manualSignals();
-    const yaml = `name: good\n${talk('My invoice.', 'contains: invoice')}\n---\nname: long\n${talk('Be silent.')}`;
+    const named = ['good', 'long', 'never'].map((name, at) => `name: ${name}\n${talk(at === 0 ? 'Hi' : 'Be silent.')}`);
+    const yaml = named.join('\n---\n');
     const file = write('talk.yaml', yaml.replaceAll('within: 20s', 'within: 1h'));
     const argv = ['chat', 'test', file, '--source', chat.source_id, '--concurrency', '1', '-o', 'ndjson'];
     const ran = await run(argv, { env, signals, onStdout: () => signals.ctrlC() });
@@ -232,7 +233,8 @@ describe('chat test', () => {
     const rows = ran.stdout.trimEnd().split('\n');
     expect(rows.map((line) => JSON.parse(line))).toMatchObject([
       { test: 'good', status: 'passed' },
-      { test: 'long', status: 'error' },
+      { test: 'long', status: 'error', runs: 1 },
+      { test: 'never', status: 'error', runs: 0, passed: 0 },
     ]);
   });
 

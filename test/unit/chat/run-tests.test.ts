@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { runTests, type TestCase, type TestResult } from '../../../src/chat/run-tests.ts';
-import { InterruptedError } from '../../../src/errors.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
 import { sendJson, startFakeService } from '../../support/fake-service.ts';
 import { fastClock, settingsContext } from '../../support/run.ts';
@@ -9,19 +8,14 @@ import { client } from '../api/http-client.ts';
 type Test = TestCase['test'];
 
 /** Holds one conversation. */
-async function hold(
-  baseUrl: string,
-  clock: Clock,
-  turns: Test['turns'],
-  interrupt = new AbortController(),
-  concurrency = 1,
-) {
+async function hold(baseUrl: string, clock: Clock, turns: Test['turns'], concurrency = 1) {
+  const { signal } = new AbortController();
   const http = client(baseUrl).http;
   const context = {
     ...settingsContext(),
     ...{ clock, random: Math.random },
-    signals: { interrupt: interrupt.signal },
-    abortSignal: interrupt.signal,
+    signals: { interrupt: signal },
+    abortSignal: signal,
     command: () => '',
     http: async () => http,
     warn: async () => undefined,
@@ -36,13 +30,6 @@ async function hold(
   for await (const result of runTests(context, http, [only], { concurrency, repeat: 1, pass: 1 })) results.push(result);
   return results;
 }
-
-test('A conversation that was interrupted before it was held has not passed', async () => {
-  const interrupt = new AbortController();
-  interrupt.abort(new InterruptedError('Interrupted.'));
-  const results = await hold('http://127.0.0.1:9/v1', fastClock(), [], interrupt);
-  expect(results).toMatchObject([{ status: 'error', runs: 0, passed: 0, isUnfinished: true }]);
-});
 
 test('A reply that comes in time counts, although the time is up before another look', async () => {
   const clock = fastClock();
@@ -86,7 +73,7 @@ async function holdWithAgent(agentMs: number, concurrency: number) {
     return sendJson(response, { results: isThere ? [reply] : [], next: null });
   });
   const turn = { say: 'Hi.', withinMs: 60_000, replies: 1, expectations: [], source: 'talk.yaml:2' };
-  const [result] = await hold(baseUrl, clock, [turn], new AbortController(), concurrency);
+  const [result] = await hold(baseUrl, clock, [turn], concurrency);
   expect(result?.status).toBe('passed');
   return { clock, seconds: result?.turns[0]?.seconds ?? 0 };
 }
