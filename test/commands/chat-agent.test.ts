@@ -52,16 +52,4 @@ describe('a chat selected by --agent', () => {
     }
     expect(await it.received()).toEqual([]);
   });
-
-  test('is refused if it is named twice, incompletely, or not at all; nothing is sent', async () => {
-    const { it, send } = await startChat();
-    const mistakes = [
-      ['--source', 'src_1', '--agent', 'agt_1'],
-      ['--agent', 'name:Support'],
-      ['--agent', 'ext:acme'],
-      [],
-    ];
-    for (const to of mistakes) expect((await send(...to)).code, `${to}`).toBe(2);
-    expect(await it.received()).toEqual([]);
-  });
 });
