@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Chat, createChat, HISTORY, parseLines } from '../support/chat.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
+import { historyServer, idsFrom, nextPath, tailUntil } from '../support/history-server.ts';
 import { fastClock, manualSignals, run, tinyRandom } from '../support/run.ts';
 import { type Service, service as startService } from '../support/service.ts';
 import { runUntilPolled } from './polls.ts';
@@ -143,22 +144,29 @@ describe('a tail exits', () => {
   });
 
   test('with --no-follow, after an outage of 30 s at a further page, and at once when the service asks for more', async () => {
-    const { service, env, of } = await startChat(50);
-    // A reading begins with a few requests that check whose messages come.
-    await service.set({ page_size: 2 });
-    const all = [...of, '--from-start', '--no-follow'];
-    await service.faults({ kind: 'status', status: 500, on: `GET ${HISTORY}`, skip: 8 });
-    const broken = await run(all, { env, clock: fastClock() });
-    expect(broken).toMatchObject({ code: 8, stdout: expect.stringMatching(/^([^\n]*\tm\d+\n)+$/) });
+    const server = await historyServer();
+    server.add('s', 6);
+    const failWith = (status: number, headers: Record<string, string>) =>
+      server.behave(({ json, url }, wellBehaved) => {
+        const at = Number(url.searchParams.get('at') ?? 0);
+        const page = wellBehaved().slice(at, at + 2);
+        if (page[0]?.message_id === 's-4') json(status, {}, headers);
+        else json(200, { results: page, next: nextPath(url, 'at', at + 2) });
+      });
+    const read = async () => {
+      const clock = fastClock();
+      const ran = await tailUntil(server, ['--from-start', '--no-follow'], () => false, { clock });
+      return { ...ran, error: ran.error(), clock };
+    };
+    failWith(500, {});
+    const broken = await read();
+    expect(broken).toMatchObject({ code: 8, ids: idsFrom(0, 3) });
     expect(broken.stderr.match(/out of reach for 30s/g)).toHaveLength(1);
-    await service.faults({ kind: 'status', status: 429, retry_after: 40, on: `GET ${HISTORY}`, skip: 8, times: 1 });
-    const clock = fastClock();
-    const limited = await run(all, { env, clock });
-    expect(limited).toMatchObject({
-      code: 7,
-      stderr: expect.stringMatching(/^error: .* asks for a pause of (39|40)s;/),
-    });
-    expect(limited.stderr).toMatch(/\nhint: Run the command again after [^,]+Z\.\n$/);
-    expect(clock.slept).toEqual([]);
+    failWith(429, { 'retry-after': '40' });
+    const limited = await read();
+    expect(limited).toMatchObject({ code: 7, ids: idsFrom(0, 3) });
+    expect(limited.error.message).toMatch(/ asks for a pause of (39|40)s;/);
+    expect(limited.error.hint).toMatch(/^Run the command again after [^,]+Z\.$/);
+    expect(limited.clock.slept).toEqual([]);
   });
 });
