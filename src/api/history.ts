@@ -67,13 +67,13 @@ export async function* readMessagePages(
       recover,
     });
   if (after_message_id === undefined || contract.parameter(CURSOR) === undefined) return yield* pagesOf('session');
-  let isOnly = true;
+  let isFirst = true;
   for await (const page of pagesOf('rest of a session')) {
     const [first] = page.items;
     // Where the cursor is ignored, the counts are those of the whole session, and lead on.
-    if (isOnly && page.hasOpenCounts && first && !(await heedsCursor(http, position, first, limits)))
+    if (isFirst && page.hasOpenCounts && first && !(await heedsCursor(http, position, first, limits)))
       return yield* pagesOf('session');
-    isOnly = false;
+    isFirst = false;
     yield page;
   }
 }

@@ -158,10 +158,11 @@ describe('a tail exits', () => {
       const ran = await tailUntil(server, ['--from-start', '--no-follow'], () => false, { clock });
       return { ...ran, error: ran.error(), clock };
     };
-    failWith(500, {});
+    failWith(429, { 'retry-after': '10' });
     const broken = await read();
-    expect(broken).toMatchObject({ code: 8, ids: idsFrom(0, 3) });
-    expect(broken.stderr.match(/out of reach for 30s/g)).toHaveLength(1);
+    expect(broken).toMatchObject({ code: 7, ids: idsFrom(0, 3) });
+    expect(broken.error.message).toBe('The service has been out of reach for 30s.');
+    expect(broken.stderr.match(/out of reach/g)).toHaveLength(1);
     failWith(429, { 'retry-after': '40' });
     const limited = await read();
     expect(limited).toMatchObject({ code: 7, ids: idsFrom(0, 3) });
