@@ -99,7 +99,12 @@ export function moreSigns(read: ReadPage, extent: Extent, isSetWhole: boolean): 
   const { signs, progress, page } = read;
   // Some services send a token with the last page, too, and histories one for what is yet to come.
   const isOpen = statedEnd(read, extent) === undefined && (extent === 'list' || page.itemCount > 0);
-  const tokens = isOpen ? ofKind(signs, 'token').filter(isNext) : [];
+  // Where one led to this page, another one leads on, whatever it is named.
+  const { step } = progress;
+  const isAnother = ({ path, value }: Sign) =>
+    step?.kind === 'token' && step.path === path && step.value !== String(value);
+  const leadsOn = (sign: Sign) => isNext(sign) || isAnother(sign);
+  const tokens = isOpen ? ofKind(signs, 'token').filter(leadsOn) : [];
   const announced = [...ofKind(signs, 'link'), ...tokens, ...ofKind(signs, 'more')].map(({ path }) => path);
   const counts = isSetWhole ? [] : openCounts(signs, progress, extent);
   return [...announced, ...counts.map(({ path, value, read: count }) => `${path}: ${value}, and ${count} read`)];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { run, tinyRandom } from '../support/run.ts';
+import { sendJson, startFakeService } from '../support/fake-service.ts';
+import { partnerctl, run, tinyRandom } from '../support/run.ts';
 import { PROVISION, provisionBody, service } from '../support/service.ts';
 
 describe('spaces list', () => {
@@ -64,4 +65,18 @@ test.each([
   expect(ran.stderr.trimEnd().split('\n')).toHaveLength(1);
   expect(Object.keys(ran.error()).join()).toBe('type,message,status,code,request_id,hint,retry_at,details');
   expect(ran.error().type).toBe(type);
+});
+
+test('a page that comes again in place of the next one is no end, whatever the token is named', async () => {
+  const items = Array.from({ length: 41 }, (_, index) => ({ space_id: `s${index}`, name: `Space ${index}` }));
+  const service = await startFakeService({
+    'GET *': (request, response) => {
+      const from = Number(request.query.get('page_token') ?? 0);
+      // The page from 20 on, which leads on, stands in for the one from 40 on.
+      const start = Math.min(from, 20);
+      sendJson(response, { results: items.slice(start, start + 20), page_token: String(start + 20) });
+    },
+  });
+  const ran = await partnerctl(service.baseUrl, ['spaces', 'list', '-o', 'json']);
+  expect(ran).toMatchObject({ code: 8, stdout: '' });
 });
